@@ -72,7 +72,8 @@ static _Noreturn void refuse(const char *why)
     _exit(written == (ssize_t)end.len ? 0 : STATUS_UNTOLD);
 }
 
-/* So many bytes of the run, with a NUL behind them; the child ends where they do not come: it is not needed any more. */
+/* So many bytes of the run, with a NUL behind them; the child ends where they do not come: it is not needed any more.
+ */
 static char *read_part(size_t len)
 {
     char *bytes = xmalloc(len + 1);
@@ -133,8 +134,8 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
     run.limit = header.limit;
     if (pyhost_run(&run, CHILD_EVENTS) < 0)
         _exit(STATUS_UNTOLD);
-    /* The supervisor ends it when it has told the host: to die here would keep the processor from it for longer than the
-     * script may have run. Unless the script saw to it that the end was never heard. */
+    /* The supervisor ends it when it has told the host: to die here would keep the processor from it for longer than
+     * the script may have run. Unless the script saw to it that the end was never heard. */
     poll(NULL, 0, UNHEARD_MS);
     _exit(0);
 }

@@ -11,7 +11,8 @@
  * may touch the other.
  *
  * With --filter FD, a system call filter is read from there and loaded first; with --filter-variable, from the variable
- * LAUNCH_FILTER, where an engine hands no descriptors on. With --close-proc nothing of /proc and /sys can be written to.
+ * LAUNCH_FILTER, where an engine hands no descriptors on. With --close-proc nothing of /proc and /sys can be written
+ * to.
  *
  * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
  * does the end of the line. To there, a line each:
@@ -290,8 +291,8 @@ static bool in_first_user_namespace(void)
 {
     unsigned long inside = 1, outside = 1, count = 0;
     FILE *map = fopen("/proc/self/uid_map", "re");
-    bool whole = map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 && !inside && !outside &&
-                 count == UINT32_MAX;
+    bool whole =
+        map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 && !inside && !outside && count == UINT32_MAX;
     if (map)
         fclose(map);
     return whole;

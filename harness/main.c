@@ -197,7 +197,8 @@ static int run_supervisor(struct settings *settings)
     const char *tools = settings->tools ? settings->tools : "/tools";
     char workspace_path[PATH_MAX], tools_path[PATH_MAX], program_path[PATH_MAX];
     CLEANUP(free) char *missing = NULL;
-    struct supervisor_options options = {.limit_cpu = !settings->no_rlimits, .end_with_input = settings->end_with_input};
+    struct supervisor_options options = {.limit_cpu = !settings->no_rlimits,
+                                         .end_with_input = settings->end_with_input};
     char **arguments;
     int status;
 

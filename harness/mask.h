@@ -24,12 +24,12 @@ struct mask {
     bool first[256]; /* bytes with which a value begins */
 };
 
-#define MASK_INIT                                                                                                      \
-    {                                                                                                                  \
-        NULL, 0, 0,                                                                                                    \
-        {                                                                                                              \
-            false                                                                                                      \
-        }                                                                                                              \
+#define MASK_INIT   \
+    {               \
+        NULL, 0, 0, \
+        {           \
+            false   \
+        }           \
     }
 
 /* The name is borrowed until mask_clear. */

@@ -19,8 +19,8 @@ void protocol_release(struct protocol *protocol);
 /* Whether more should be read: not the end, and not too much there already. */
 bool protocol_wants(const struct protocol *protocol);
 void protocol_read(struct protocol *protocol);
-/* The next line, without its newline; valid until the next read. A last line without one counts too, and so does one with
- * nothing in it: every line has its answer, so that a host can count them (D9). */
+/* The next line, without its newline; valid until the next read. A last line without one counts too, and so does one
+ * with nothing in it: every line has its answer, so that a host can count them (D9). */
 char *protocol_next_line(struct protocol *protocol, size_t *len, enum protocol_line *found);
 /* Writes what can be written now and takes it out of `out`. */
 void protocol_write(struct protocol *protocol, struct strbuf *out);

@@ -34,7 +34,8 @@ static unsigned nul_in(const struct json *value, const char *line, const char *t
     return text == line ? 0 : nul_line(line + (value->src - text), value->src_len);
 }
 
-static int take_id(struct request *request, const struct json *value, const char *line, const char *text, struct err *err)
+static int take_id(struct request *request, const struct json *value, const char *line, const char *text,
+                   struct err *err)
 {
     if (!value)
         return err_set(err, "the request has no execution_id");

@@ -50,7 +50,7 @@ struct sandbox {
     rlim_t memory, file, files;
     bool readonly;         /* all but the workspace is */
     uint64_t workspace_mb; /* what fits in; 0: nothing bounds it */
-    int abi, rules; /* Landlock's version and descriptor; -1 */
+    int abi, rules;        /* Landlock's version and descriptor; -1 */
     struct sock_filter *filter;
     size_t length, own_pid; /* instructions, and the one that compares with the child's own number */
 };
@@ -81,57 +81,57 @@ struct row {
     struct test tests[3];
 };
 
-#define ALLOW                                                                                                          \
-    RULE_ALLOW,                                                                                                        \
-    {                                                                                                                  \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
+#define ALLOW   \
+    RULE_ALLOW, \
+    {           \
+        {       \
+            0   \
+        }       \
     }
-#define ALLOW_IF(...)                                                                                                  \
-    RULE_ALLOW,                                                                                                        \
-    {                                                                                                                  \
-        __VA_ARGS__                                                                                                    \
+#define ALLOW_IF(...) \
+    RULE_ALLOW,       \
+    {                 \
+        __VA_ARGS__   \
     }
-#define READONLY(...)                                                                                                  \
-    RULE_READONLY,                                                                                                     \
-    {                                                                                                                  \
-        __VA_ARGS__                                                                                                    \
+#define READONLY(...) \
+    RULE_READONLY,    \
+    {                 \
+        __VA_ARGS__   \
     }
-#define NOSYS                                                                                                          \
-    RULE_NOSYS,                                                                                                        \
-    {                                                                                                                  \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
+#define NOSYS   \
+    RULE_NOSYS, \
+    {           \
+        {       \
+            0   \
+        }       \
     }
-#define DENY                                                                                                           \
-    RULE_DENY,                                                                                                         \
-    {                                                                                                                  \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
+#define DENY   \
+    RULE_DENY, \
+    {          \
+        {      \
+            0  \
+        }      \
     }
-#define KILL                                                                                                           \
-    RULE_KILL,                                                                                                         \
-    {                                                                                                                  \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
+#define KILL   \
+    RULE_KILL, \
+    {          \
+        {      \
+            0  \
+        }      \
     }
-#define IS(arg, value)                                                                                                 \
-    {                                                                                                                  \
-        arg, UINT32_MAX, (uint32_t)(value)                                                                             \
+#define IS(arg, value)                     \
+    {                                      \
+        arg, UINT32_MAX, (uint32_t)(value) \
     }
-#define BITS(arg, mask, value)                                                                                         \
-    {                                                                                                                  \
-        arg, (uint32_t)(mask), (uint32_t)(value)                                                                       \
+#define BITS(arg, mask, value)                   \
+    {                                            \
+        arg, (uint32_t)(mask), (uint32_t)(value) \
     }
-#define NONE(arg)                                                                                                      \
-    {                                                                                                                  \
-        arg, UINT64_MAX, 0                                                                                             \
+#define NONE(arg)          \
+    {                      \
+        arg, UINT64_MAX, 0 \
     }
-#define CLONE_NEW_ANY                                                                                                  \
+#define CLONE_NEW_ANY \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define OWN_PID                  0x7a6b5c4d /* above any number of a process */
 #define SYSCALL(name, rule, why) {#name, rule},

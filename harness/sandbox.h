@@ -22,16 +22,16 @@ struct sandbox_options {
     unsigned files;        /* open at once; 0: 64 */
     /* Switched off, for the runs that show that a layer is needed, and for machines that lack one. */
     bool no_seccomp, no_landlock, no_rlimits;
-    /* All that a script can open, but for the workspace, is on read-only mounts (mounts.h): what else an open file would
-     * let it do may be done then. */
+    /* All that a script can open, but for the workspace, is on read-only mounts (mounts.h): what else an open file
+     * would let it do may be done then. */
     bool readonly;
     bool no_devices; /* neither /dev/null nor /dev/urandom */
 };
 
 /* A machine that lacks a layer is not a failure here: sandbox_try tells. Holds one descriptor open, which
  * sandbox_enter needs and closes: a child that closes what it inherited does so after sandbox_enter, close_range is
- * allowed then. With limits, threads that are made from now on have small stacks and share one heap: else twelve of them
- * would fill the address space. */
+ * allowed then. With limits, threads that are made from now on have small stacks and share one heap: else twelve of
+ * them would fill the address space. */
 struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct err *err);
 void sandbox_free(struct sandbox *sandbox);
 
@@ -49,5 +49,6 @@ int sandbox_enter(struct sandbox *sandbox, unsigned cpu_s, struct err *err) CHEC
 int sandbox_limit_cpu(const struct sandbox *sandbox, pid_t pid, unsigned cpu_s, struct err *err) CHECKED;
 
 /* What took effect as a JSON object, e.g. {"no_new_privs":true,"rlimits":true,"landlock":7,"seccomp":true,
- * "readonly":true,"workspace_mb":16}; false or 0 where a layer is off or the workspace not bounded, with "degraded":"why" when one could not be put on. After sandbox_try. */
+ * "readonly":true,"workspace_mb":16}; false or 0 where a layer is off or the workspace not bounded, with
+ * "degraded":"why" when one could not be put on. After sandbox_try. */
 void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox);

@@ -250,8 +250,8 @@ static void tick(struct supervisor *s)
         execution_tick(&s->execution, now);
 }
 
-/* A script that tells much tells it in small pieces, and each would wake us, and the host behind us. After a few in quick
- * succession they are left to gather for a moment that nobody can see. */
+/* A script that tells much tells it in small pieces, and each would wake us, and the host behind us. After a few in
+ * quick succession they are left to gather for a moment that nobody can see. */
 static void gather(struct supervisor *s, bool served)
 {
     const struct timespec moment = {.tv_nsec = GATHER_US * 1000};

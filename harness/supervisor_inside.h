@@ -30,7 +30,7 @@ struct supervisor {
     unsigned zygote_deaths, spare_deaths;
     bool replacing;    /* the zygote, which is not dead but of no use */
     unsigned replaced; /* in a row */
-    unsigned burst; /* times that a child was served in quick succession, the last one at … */
+    unsigned burst;    /* times that a child was served in quick succession, the last one at … */
     int64_t served_us;
     int zygote_status;
     /* running */
@@ -42,9 +42,9 @@ struct supervisor {
     struct arena request_memory;
     struct strbuf secrets;
     struct execution execution;
-    bool bounded;     /* the workspace is, so that its files can be counted; … */
-    int64_t look_us;  /* … the next time then */
-    uint64_t files;   /* that were there before the script */
+    bool bounded;    /* the workspace is, so that its files can be counted; … */
+    int64_t look_us; /* … the next time then */
+    uint64_t files;  /* that were there before the script */
     int exit_status; /* -1: go on */
 };
 

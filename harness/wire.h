@@ -7,8 +7,8 @@
  *     supervisor ◄──loading pipe─ zygote            records, until the tools are loaded
  *     supervisor ◄──control────► zygote             struct control, descriptors handed over with it
  *
- * The host's lines are answered one by one: each with a script_done, one that is no request (a blank one too) with an error
- * of no execution before it.
+ * The host's lines are answered one by one: each with a script_done, one that is no request (a blank one too) with an
+ * error of no execution before it.
  *
  * Nobody but the supervisor has the protocol's descriptors, and the zygote has no end of a pipe that a child can use.
  */

@@ -8,7 +8,7 @@ struct zygote_options {
     struct sandbox_options sandbox;
     const char *tools;           /* NULL: there are none */
     const char *const *left_out; /* as pyhost_options has it */
-    bool no_readonly; /* do not even try */
+    bool no_readonly;            /* do not even try */
     bool allow_degraded;
 };
 

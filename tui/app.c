@@ -263,9 +263,8 @@ static void watch_signals(struct app *app)
         int signum;
         void (*caught)(void *data);
     } table[] = {
-        {SIGWINCH, resized},   {SIGTERM, terminated},       {SIGHUP, hung_up},
-        {SIGINT, interrupted}, {SIGTSTP, asked_to_suspend}, {SIGTTIN, asked_to_suspend},
-        {SIGTTOU, asked_to_suspend},
+        {SIGWINCH, resized},         {SIGTERM, terminated},       {SIGHUP, hung_up},           {SIGINT, interrupted},
+        {SIGTSTP, asked_to_suspend}, {SIGTTIN, asked_to_suspend}, {SIGTTOU, asked_to_suspend},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         app->signals[i] = loop_watch_signal(app->loop, table[i].signum, table[i].caught, app);
@@ -376,8 +375,8 @@ static int check_theme(const struct app *app)
     return name && theme_load(&theme, name, &err) ? say_error(STATUS_USAGE, "%s", err.text) : 0;
 }
 
-/* From stage to stage. One that cannot be opened leads back to where it was chosen with a message; the first one ends the
- * program with it, also when there was a screen for a while. */
+/* From stage to stage. One that cannot be opened leads back to where it was chosen with a message; the first one ends
+ * the program with it, also when there was a screen for a while. */
 static int run_stages(struct app *app, struct stage first)
 {
     int status = STATUS_DONE;

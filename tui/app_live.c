@@ -1,8 +1,9 @@
 /* The live stage: an engine with somebody in front of it. `run`, the demo, a recording that is executed, and a fork are
  * the same thing with another model, another folder and another journal.
  *
- * Panes read the session of the engine, and long texts from the events that its sink puts in the cache or, when those are
- * gone from there, from the lines of its own journal file: there is no second way from what happens to what is shown. */
+ * Panes read the session of the engine, and long texts from the events that its sink puts in the cache or, when those
+ * are gone from there, from the lines of its own journal file: there is no second way from what happens to what is
+ * shown. */
 
 #include "app_live.h"
 #include "app_servers.h"
@@ -256,8 +257,7 @@ static int live_replay(struct app *app, enum action action, const char *argument
     return file_replace(argument + 5, text.buf, text.len, 0600, err);
 }
 
-static const struct stage_ops ops = {
-    .fill = live_fill, .look = live_look, .replay = live_replay, .quit = live_quit};
+static const struct stage_ops ops = {.fill = live_fill, .look = live_look, .replay = live_replay, .quit = live_quit};
 
 /* ---- setting up ---- */
 
@@ -302,9 +302,13 @@ static int open_live(struct live *live, const struct stage *stage)
 {
     struct app *app = live->app;
     struct err err = ERR_INIT;
-    struct setup_plan plan = {
-        .options = app->options, .config = app->config, .interactive = true, .speed = 1, .sinks = &live->sink,
-        .wait = app_wait_servers, .waiter = app};
+    struct setup_plan plan = {.options = app->options,
+                              .config = app->config,
+                              .interactive = true,
+                              .speed = 1,
+                              .sinks = &live->sink,
+                              .wait = app_wait_servers,
+                              .waiter = app};
     int status = live_plan(live, stage, &plan);
     if (status)
         return status;
@@ -354,8 +358,10 @@ static void list_models(struct live *live, const struct config *config)
     live->models = xcalloc(config->model_count + 1, sizeof(*live->models));
     for (size_t i = 0; i < config->model_count; i++) {
         const struct config_model *model = &config->models[i];
-        live->models[live->model_count++] = (struct view_model){
-            model->name, model->provider, model->model ? model->model : model->file ? model->file : "?"};
+        live->models[live->model_count++] = (struct view_model){model->name, model->provider,
+                                                                model->model  ? model->model
+                                                                : model->file ? model->file
+                                                                              : "?"};
     }
 }
 
@@ -370,7 +376,8 @@ int app_stage_live(struct app *app, const struct stage *stage)
     strbuf_init(&live->hint);
     app->status = -1;
     int status = open_live(live, stage);
-    if (app->next.kind == STAGE_START && stage->prompt) { /* left while servers were waited for: the prompt is still there */
+    if (app->next.kind == STAGE_START &&
+        stage->prompt) { /* left while servers were waited for: the prompt is still there */
         free(app->wanted);
         app->wanted = xstrdup(stage->prompt);
     }

@@ -14,7 +14,7 @@ struct live {
     struct sink sink;
     struct journal_reader *lines;
     struct view_cache *cache; /* of the events in there */
-    int64_t t_base; /* time of the loop at which the session's began */
+    int64_t t_base;           /* time of the loop at which the session's began */
 
     struct recording *recording; /* of the demo, an execution, a fork */
     size_t turns, next;          /* recorded ones to be run: how many, which comes next */

@@ -1,5 +1,5 @@
-/* The stage before a session that has tool servers: the screen is there at once, says who is waited for, and can be left.
- * It runs on the loop of the session, which begins when it is over; what is typed meanwhile goes nowhere. */
+/* The stage before a session that has tool servers: the screen is there at once, says who is waited for, and can be
+ * left. It runs on the loop of the session, which begins when it is over; what is typed meanwhile goes nowhere. */
 
 #include "app_servers.h"
 #include "app_inside.h"

@@ -27,7 +27,7 @@ static const struct {
     [SIGN_MORE] = {"…", "~"},     [SIGN_UP] = {"↑", "^"},         [SIGN_DOWN] = {"↓", "v"},
     [SIGN_MINUS] = {"−", "-"},    [SIGN_DOT] = {"·", "-"},        [SIGN_CORNER] = {"└", "`"},
     [SIGN_HALF] = {"▌", "|"},     [SIGN_LEFT] = {"←", "<"},       [SIGN_RIGHT] = {"→", ">"},
-    [SIGN_DASH] = {"—", "-"},     [SIGN_DEPARTED] = {"≠", "!"},    [SIGN_OPEN] = {"▾", "v"},
+    [SIGN_DASH] = {"—", "-"},     [SIGN_DEPARTED] = {"≠", "!"},   [SIGN_OPEN] = {"▾", "v"},
 };
 
 struct rect rect_make(int row, int col, int rows, int cols)

@@ -51,7 +51,7 @@ int canvas_right(struct canvas *canvas, struct rect in, int row, int right, enum
 /* Columns the whole text would take with canvas_text. */
 int canvas_columns(const struct canvas *canvas, const char *text, size_t len);
 int canvas_str_columns(const struct canvas *canvas, const char *text, size_t len); /* and with canvas_str */
-void canvas_fill(struct canvas *canvas, struct rect rect, enum look role); /* with blanks */
+void canvas_fill(struct canvas *canvas, struct rect rect, enum look role);         /* with blanks */
 void canvas_mark(struct canvas *canvas, struct rect rect, unsigned marks);
 /* Changes the role of what is painted already, e.g. for a selected row. */
 void canvas_tint(struct canvas *canvas, struct rect rect, enum look role);

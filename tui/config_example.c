@@ -17,15 +17,16 @@ const char *const config_model_lines[] = {
     NULL,
 };
 
-const char config_key_note[] =
-    "Keys stay out of it: ANTHROPIC_API_KEY, OPENAI_API_KEY, what \"key_env\" names or \"key_command\" prints. A server of "
-    "your own needs none.";
+const char config_key_note[] = "Keys stay out of it: ANTHROPIC_API_KEY, OPENAI_API_KEY, what \"key_env\" names or "
+                               "\"key_command\" prints. A server of "
+                               "your own needs none.";
 
 void config_example_write(struct strbuf *out)
 {
-    strbuf_addstr(out, "// The settings of keyturn. Everything is optional; keyturn help config lists all there is.\n"
-                       "// To name a model take the // away from the beginning of its lines, and from those around it.\n"
-                       "//\n");
+    strbuf_addstr(out,
+                  "// The settings of keyturn. Everything is optional; keyturn help config lists all there is.\n"
+                  "// To name a model take the // away from the beginning of its lines, and from those around it.\n"
+                  "//\n");
     strbuf_addf(out, "// %s\n", config_key_note);
     for (size_t i = 0; config_model_lines[i]; i++) /* the braces count: without them it is no file */
         strbuf_addf(out, "%s%s\n", config_model_lines[i][0] == ' ' ? "  //" : "", config_model_lines[i]);

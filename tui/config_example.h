@@ -1,6 +1,6 @@
 #pragma once
-/* How a model is named in the config file: for the dialog that says so, for the page that `keyturn run` prints where there
- * is none, and for the file that is made. */
+/* How a model is named in the config file: for the dialog that says so, for the page that `keyturn run` prints where
+ * there is none, and for the file that is made. */
 
 #include "base/strbuf.h"
 

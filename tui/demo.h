@@ -8,6 +8,6 @@
 char *demo_find(void);
 /* The folder of all fixtures; NULL when there is none. */
 char *demo_folder(void);
-/* The folder it plays in, with its files: the one that --workspace names, else one below `temp`. 0 and the path (yours), or
- * the exit status after the error was said. */
+/* The folder it plays in, with its files: the one that --workspace names, else one below `temp`. 0 and the path
+ * (yours), or the exit status after the error was said. */
 int demo_workspace(const struct options *options, const struct recording *recording, const char *temp, char **path);

@@ -192,8 +192,7 @@ static void fill(struct gate_dialog *gate, const struct view *view)
     case GATE_BUDGET:
         if (view->gate.limit >= 0) {
             CLEANUP(free)
-            char *text =
-                xasprintf("The budget of %s is used up.", budget_key_name((enum budget_key)view->gate.limit));
+            char *text = xasprintf("The budget of %s is used up.", budget_key_name((enum budget_key)view->gate.limit));
             add(gate, LOOK_WARN, text);
             add(gate, LOOK_TEXT, "Raise it and the turn goes on where it stands; go on without and it ends here.");
         } else {

@@ -1,6 +1,6 @@
-/* A recording is a file that anybody may have written, so nothing is believed: line numbers are counted from the head of
- * the hunk on and stop at INT_MAX, and the counts in the head are not used at all. Within a hunk every line begins with
- * its sign, so a line that begins with "@@" can only be the next head. */
+/* A recording is a file that anybody may have written, so nothing is believed: line numbers are counted from the head
+ * of the hunk on and stop at INT_MAX, and the counts in the head are not used at all. Within a hunk every line begins
+ * with its sign, so a line that begins with "@@" can only be the next head. */
 
 #include "diffread.h"
 #include "base/mem.h"

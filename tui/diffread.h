@@ -3,6 +3,6 @@
 
 #include "tools/diff.h"
 
-/* Never fails: what is no part of a hunk is left out, numbers that make no sense are held within an int. The lines point
- * into `text`, which must outlive the diff. */
+/* Never fails: what is no part of a hunk is left out, numbers that make no sense are held within an int. The lines
+ * point into `text`, which must outlive the diff. */
 struct diff *diff_read(const char *text, size_t len);

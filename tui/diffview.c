@@ -411,8 +411,8 @@ struct event_hunk_choice_list diffview_hunks(const struct diffview *view, struct
         for (size_t k = 0; k < file->piece_count; k++)
             if (view->pieces[file->first_piece + k].keep)
                 keep[count++] = (int64_t)k + 1;
-        items[i] = (struct event_hunk_choice){
-            .path = file->path, .keep = {keep, count}, .of = (int64_t)file->piece_count};
+        items[i] =
+            (struct event_hunk_choice){.path = file->path, .keep = {keep, count}, .of = (int64_t)file->piece_count};
     }
     return (struct event_hunk_choice_list){items, view->file_count};
 }

@@ -1,11 +1,12 @@
 #pragma once
-/* A proposed change, painted: files, hunks, lines with both numbers, signs and the words that differ. The write pane and
- * the inspector use it, on a live change set and on a recorded one alike.
+/* A proposed change, painted: files, hunks, lines with both numbers, signs and the words that differ. The write pane
+ * and the inspector use it, on a live change set and on a recorded one alike.
  *
  * A diffview is an index: which row shows what is found by binary search over its pieces, so painting costs what is
- * visible, however long the diff. A piece is what can be kept or dropped: a hunk, or a whole file that has none (binary,
- * empty, only its mode). A file that goes and a new one with the same bytes are a move, and are kept or dropped together:
- * half of it would be a loss. It shares diffs and contents with the change set that it was loaded from. */
+ * visible, however long the diff. A piece is what can be kept or dropped: a hunk, or a whole file that has none
+ * (binary, empty, only its mode). A file that goes and a new one with the same bytes are a move, and are kept or
+ * dropped together: half of it would be a loss. It shares diffs and contents with the change set that it was loaded
+ * from. */
 
 #include "canvas.h"
 #include "tools/diff.h"
@@ -28,12 +29,12 @@ struct diffview_file {
     size_t old_len, new_len;     /* SIZE_MAX: not known */
     size_t added, removed;
     size_t first_piece, piece_count;
-    char *digest; /* of the only side that there is, when the file is new or goes */
+    char *digest;  /* of the only side that there is, when the file is new or goes */
     char *through; /* the path that was asked for, when links lead from there to `path`; NULL: the same */
     char *guard;   /* "protected" or "dangerous"; NULL: an ordinary place */
     char *why;     /* it is that */
     char *loses;   /* what the write cannot keep of the old file, with commas; NULL: nothing */
-    size_t moved; /* the file that has the other end of its move; DIFFVIEW_UNMOVED: it is no part of one */
+    size_t moved;  /* the file that has the other end of its move; DIFFVIEW_UNMOVED: it is no part of one */
 };
 
 /* Nothing that was allowed before holds for it. */
@@ -41,11 +42,11 @@ bool diffview_protected(const struct diffview_file *file);
 
 struct diffview_piece {
     size_t file;
-    size_t hunk;     /* DIFFVIEW_NO_HUNK: the file as a whole */
-    size_t row;      /* its first row */
-    size_t head;     /* rows above the hunk's own head: a blank, the file's name, what is special about it */
-    long dropped;    /* lines that dropped hunks above it would have added, less what they would have removed */
-    long kept;       /* the same of kept ones: together they say where its lines will be */
+    size_t hunk;  /* DIFFVIEW_NO_HUNK: the file as a whole */
+    size_t row;   /* its first row */
+    size_t head;  /* rows above the hunk's own head: a blank, the file's name, what is special about it */
+    long dropped; /* lines that dropped hunks above it would have added, less what they would have removed */
+    long kept;    /* the same of kept ones: together they say where its lines will be */
     bool keep;
 };
 
@@ -56,12 +57,12 @@ struct diffview {
     struct diffview_piece *pieces;
     size_t piece_count, piece_room;
     size_t rows;
-    int digits;    /* of the largest line number */
-    bool heads;    /* each file has a line of its own */
-    bool spaced;   /* a blank line between hunks */
-    bool choices;  /* heads of hunks say [x] keep or [ ] drop */
-    bool decided;  /* the choice was made: they say kept or dropped */
-    bool whole;    /* one of the diffs is too large to be chosen from: all or nothing */
+    int digits;   /* of the largest line number */
+    bool heads;   /* each file has a line of its own */
+    bool spaced;  /* a blank line between hunks */
+    bool choices; /* heads of hunks say [x] keep or [ ] drop */
+    bool decided; /* the choice was made: they say kept or dropped */
+    bool whole;   /* one of the diffs is too large to be chosen from: all or nothing */
 };
 
 void diffview_init(struct diffview *view);

@@ -1,15 +1,15 @@
 /* Painting a diff: the rows in sight and nothing else.
  *
  * A diff is where hostile text does its harm: what is shown is what is approved. So every character that would show
- * nothing, move the cursor or reorder its neighbours is spelled out and has a look of its own, a line that goes on beyond
- * the edge says so, and so does a last line without a newline, even when its end is out of sight. A line is walked from
- * its beginning to the right edge, never to its end.
+ * nothing, move the cursor or reorder its neighbours is spelled out and has a look of its own, a line that goes on
+ * beyond the edge says so, and so does a last line without a newline, even when its end is out of sight. A line is
+ * walked from its beginning to the right edge, never to its end.
  *
  * On lines that change, white space is a change like any other: a tab has an arrow where it begins, and blanks at the
  * end of the line are dots. Otherwise a tab that becomes blanks would be two lines that look the same.
  *
- * Word marks belong to a run of removed lines and the run of added ones behind it. The run around a row is looked up when
- * the first of its rows is painted and kept for the others; one that is too long to look at has no marks. */
+ * Word marks belong to a run of removed lines and the run of added ones behind it. The run around a row is looked up
+ * when the first of its rows is painted and kept for the others; one that is too long to look at has no marks. */
 
 #include "base/mem.h"
 #include "base/redact.h"
@@ -217,7 +217,8 @@ static bool paint_text(struct pen *pen, const struct diff_line *line, struct loo
         else if (odd_blank(glyph.cp))
             pen_spelled(pen, glyph.cp);
         else if (glyph.cp == '\r' && at + 1 == line->len)
-            pen_add(pen, line->text + at, 1, glyph.columns, LOOK_DIFF_GUTTER); /* CR LF is no attack, but worth seeing */
+            pen_add(pen, line->text + at, 1, glyph.columns,
+                    LOOK_DIFF_GUTTER); /* CR LF is no attack, but worth seeing */
         else if (glyph.columns)
             pen_add(pen, line->text + at, glyph.bytes, glyph.columns, glyph.hostile ? LOOK_DIFF_HOSTILE : look);
         else if (pen->len)
@@ -336,7 +337,8 @@ static void paint_hunk_head(struct painter *painter, int row, size_t index)
     if (hunk->heading[0]) {
         canvas_text(painter->canvas, in, row, col, look, hunk->heading, strlen(hunk->heading));
     } else {
-        canvas_printf(painter->canvas, in, row, col, look, "line %d", hunk->old_count ? hunk->old_start : hunk->new_start);
+        canvas_printf(painter->canvas, in, row, col, look, "line %d",
+                      hunk->old_count ? hunk->old_start : hunk->new_start);
     }
     if (index == painter->cursor)
         canvas_mark(painter->canvas, rect_make(in.row + row, in.col, 1, painter->in.cols), MARK_BOLD);
@@ -392,11 +394,7 @@ static void paint_row(struct painter *painter, int row, size_t index, size_t off
 void diffview_paint(const struct diffview *view, struct canvas *canvas, struct rect in, size_t top, int left,
                     size_t cursor, const char *search)
 {
-    struct painter painter = {.view = view,
-                              .canvas = canvas,
-                              .in = in,
-                              .left = left > 0 ? left : 0,
-                              .cursor = cursor};
+    struct painter painter = {.view = view, .canvas = canvas, .in = in, .left = left > 0 ? left : 0, .cursor = cursor};
     if (!view->piece_count)
         return;
     size_t index = diffview_piece_at(view, top);

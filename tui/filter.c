@@ -1,9 +1,10 @@
 /* What was typed as a filter, and the rows that fit it.
  *
- * A million lines of the journal are looked at where they lie in the file: the members of a line are stepped over until the
- * one that matters, and nothing is decoded. That takes a fifth of the time of decoding them all (bench_frames,
- * filter-1m-events), which is why the list of events, and only that, has it; other lists ask their rows. Texts are looked for in values only; every line has a "turn" and a "type" among its
- * keys, and somebody who types "turn" does not mean those. */
+ * A million lines of the journal are looked at where they lie in the file: the members of a line are stepped over until
+ * the one that matters, and nothing is decoded. That takes a fifth of the time of decoding them all (bench_frames,
+ * filter-1m-events), which is why the list of events, and only that, has it; other lists ask their rows. Texts are
+ * looked for in values only; every line has a "turn" and a "type" among its keys, and somebody who types "turn" does
+ * not mean those. */
 
 #include "filter.h"
 #include "base/json.h"

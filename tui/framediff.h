@@ -1,6 +1,6 @@
 #pragma once
-/* From one frame to the next, in bytes for a terminal. Pure: what the terminal has is handed in, what to send comes out,
- * and how the terminal wants to be spoken to is a struct of a few functions and texts. */
+/* From one frame to the next, in bytes for a terminal. Pure: what the terminal has is handed in, what to send comes
+ * out, and how the terminal wants to be spoken to is a struct of a few functions and texts. */
 
 #include "base/strbuf.h"
 #include "canvas.h"
@@ -10,7 +10,7 @@
 
 /* How the terminal is spoken to. A text that is NULL is something it cannot do. */
 struct frame_caps {
-    int colors;        /* 0, 8, 16, 256, FRAME_RGB */
+    int colors; /* 0, 8, 16, 256, FRAME_RGB */
     bool utf8;
     bool last_scrolls; /* a character in the last cell scrolls the screen: that cell stays empty */
     bool sync;         /* synchronized updates (mode 2026) */

@@ -1,6 +1,6 @@
 #pragma once
-/* --headless: every event as its line on standard output. The journal has it already: sinks hear of an event after it was
- * appended. While a loop runs, what happens in one go is sent in one go. */
+/* --headless: every event as its line on standard output. The journal has it already: sinks hear of an event after it
+ * was appended. While a loop runs, what happens in one go is sent in one go. */
 
 #include "base/loop.h"
 #include "turn/engine.h"

@@ -37,7 +37,8 @@ const char *hits_find(const char *text, size_t len, const char *needle)
 
 static void show_row(struct canvas *canvas, struct rect in, int row, const char *needle, struct strbuf *text)
 {
-    /* Which column each byte of the row's text stands in, so that a hit behind wide characters is tinted where it is. */
+    /* Which column each byte of the row's text stands in, so that a hit behind wide characters is tinted where it is.
+     */
     int columns[1024];
     strbuf_reset(text);
     for (int col = in.col; col < in.col + in.cols && col < canvas->cols; col++) {

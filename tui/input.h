@@ -8,13 +8,13 @@
 
 struct input {
     struct strbuf text;
-    size_t at;        /* byte of the cursor */
-    bool multiline;   /* Alt-Enter or a paste puts in a newline; Enter ends it either way */
-    char **history;   /* oldest first */
+    size_t at;      /* byte of the cursor */
+    bool multiline; /* Alt-Enter or a paste puts in a newline; Enter ends it either way */
+    char **history; /* oldest first */
     size_t history_count, history_room, history_at;
-    char *draft;      /* what was typed before going up the history */
+    char *draft; /* what was typed before going up the history */
     bool pasting;
-    bool masked;      /* its characters are not shown */
+    bool masked; /* its characters are not shown */
 };
 void input_init(struct input *input, bool multiline);
 void input_release(struct input *input);

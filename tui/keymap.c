@@ -16,7 +16,7 @@ static const struct {
     unsigned contexts;
 } actions[ACTION_COUNT] = {
     [ACTION_NONE] = {"none", "", "", "", 0},
-#define ACTION(ID, name, contexts, keys, short_help, help, handler)                                                    \
+#define ACTION(ID, name, contexts, keys, short_help, help, handler) \
     [ACTION_##ID] = {name, keys, short_help, help, contexts},
 #include "actions.def"
 #undef ACTION

@@ -7,7 +7,8 @@
  *
  * "Main" is the write while there is one and the conversation otherwise: the conversation has the write's place too
  * until a write comes. The workspace of programs shares the place of the waves: the one that was looked at last has it,
- * and the other is a key away. A pane that has no place and gets the focus takes that of a less urgent one, never the write's.
+ * and the other is a key away. A pane that has no place and gets the focus takes that of a less urgent one, never the
+ * write's.
  */
 
 #include "layout.h"

@@ -6,16 +6,16 @@
 
 #define LAYOUT_ROWS_MIN 16
 #define LAYOUT_COLS_MIN 60
-#define PANE_COUNT 7
+#define PANE_COUNT      7
 
 struct layout_input {
     int rows, cols;
-    int focus;        /* 1…7 */
-    bool zoom;        /* the focused pane has everything */
-    bool workspace;   /* of the two that share a place, the workspace is shown and not the waves */
-    bool write;       /* there is a write to show: a question, or one that is looked at */
-    bool timeline;    /* replay: a bar under the status line */
-    bool hint;        /* a line that says what to try */
+    int focus;      /* 1…7 */
+    bool zoom;      /* the focused pane has everything */
+    bool workspace; /* of the two that share a place, the workspace is shown and not the waves */
+    bool write;     /* there is a write to show: a question, or one that is looked at */
+    bool timeline;  /* replay: a bar under the status line */
+    bool hint;      /* a line that says what to try */
 };
 
 struct layout {

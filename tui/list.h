@@ -26,7 +26,8 @@ void list_select(struct list *list, size_t row, int height);
 void list_settle(struct list *list, size_t count, int height);
 /* True when it was a way to scroll. */
 bool list_scroll(struct list *list, enum action action, int height);
-/* Scrolls as far as it takes to have the line in sight, and keeps it there: whoever was shown a line wants to read it. */
+/* Scrolls as far as it takes to have the line in sight, and keeps it there: whoever was shown a line wants to read it.
+ */
 void list_show(struct list *list, size_t line, int height);
 /* So many rows left at the front: the same ones stay in sight. */
 void list_drop(struct list *list, size_t rows);

@@ -18,7 +18,7 @@ struct command_info {
 };
 
 static const struct command_info commands[] = {
-#define COMMAND(ID, name, operands, least, most, help, more)                                                           \
+#define COMMAND(ID, name, operands, least, most, help, more) \
     [COMMAND_##ID] = {#name, operands, least, most, help, more},
 #include "commands.def"
 #undef COMMAND
@@ -42,39 +42,46 @@ struct option {
 #define INTO(field) offsetof(struct options, field)
 static const struct option table[] = {
     {"headless", NULL, "events as JSON lines on stdout, human text on stderr", TURNS, TAKE_FLAG, INTO(headless)},
-    {"workspace", "DIR", "the folder the tools work in (run: here; demo, replay: a scratch copy)", TURNS, TAKE_TEXT, INTO(workspace)},
+    {"workspace", "DIR", "the folder the tools work in (run: here; demo, replay: a scratch copy)", TURNS, TAKE_TEXT,
+     INTO(workspace)},
     {"record", "FILE", "write the transcript to FILE, which must not exist", TURNS, TAKE_TEXT, INTO(record)},
     {"model", "NAME", "a model of the config file, or scripted:FILE", TURNS | OF(EXEC), TAKE_TEXT, INTO(model)},
-    {"config", "FILE", "read FILE instead of the usual config.json", TURNS | OF(EXEC) | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS),
-     TAKE_TEXT, INTO(config)},
+    {"config", "FILE", "read FILE instead of the usual config.json",
+     TURNS | OF(EXEC) | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT, INTO(config)},
     {"theme", "NAME", "colours of the workbench (keyturn themes lists them)", TURNS, TAKE_TEXT, INTO(theme)},
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},
     {"break", "SPEC", "stop at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
      TAKE_LIST, INTO(breaks)},
-    {"budget", "KEY=VALUE", "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
-     "context_tokens, tool_cap_s", TURNS, TAKE_LIST, INTO(budgets)},
+    {"budget", "KEY=VALUE",
+     "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
+     "context_tokens, tool_cap_s",
+     TURNS, TAKE_LIST, INTO(budgets)},
     {"system", "FILE", "the system prompt, instead of the usual one", OF(RUN), TAKE_TEXT, INTO(system)},
-    {"no-project-instructions", NULL, "do not tell the model what AGENTS.md says", OF(RUN), TAKE_FLAG, INTO(no_instructions)},
+    {"no-project-instructions", NULL, "do not tell the model what AGENTS.md says", OF(RUN), TAKE_FLAG,
+     INTO(no_instructions)},
     {"web", "off|auto|on", "whether web_search may be used", TURNS, TAKE_TEXT, INTO(web)},
     {"serial", NULL, "one call at a time, no parallel waves", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask refuses when nobody can be asked", TURNS, TAKE_TEXT,
      INTO(approve)},
     {"ask-timeout", "S", "deny a write that nobody answers for S seconds", OF(RUN) | OF(DEMO), TAKE_NUMBER,
      INTO(ask_timeout)},
-    {"engine", "NAME", "the sandbox for scripts, NAME:HOST for one elsewhere (keyturn engines lists them)", TURNS | OF(EXEC),
-     TAKE_TEXT, INTO(engine)},
+    {"engine", "NAME", "the sandbox for scripts, NAME:HOST for one elsewhere (keyturn engines lists them)",
+     TURNS | OF(EXEC), TAKE_TEXT, INTO(engine)},
     {"tools", "DIR", "Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
-    {"mcp", "FILE", "tool servers of a file with \"mcpServers\", beside those of the config file", OF(RUN) | OF(DOCTOR), TAKE_LIST,
-     INTO(mcp)},
-    {"ask", "TEXT", "let a model write the script for TEXT, and mend it while it fails", OF(EXEC), TAKE_TEXT, INTO(ask)},
+    {"mcp", "FILE", "tool servers of a file with \"mcpServers\", beside those of the config file", OF(RUN) | OF(DOCTOR),
+     TAKE_LIST, INTO(mcp)},
+    {"ask", "TEXT", "let a model write the script for TEXT, and mend it while it fails", OF(EXEC), TAKE_TEXT,
+     INTO(ask)},
     {"attempts", "N", "--ask: scripts at most (default 3; interactive: 20)", OF(EXEC), TAKE_WHOLE, INTO(attempts)},
-    {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC), TAKE_TEXT,
-     INTO(mode)},
+    {"mode", "plan|interactive", "plan needs a result, a step of interactive does not (default plan)", OF(EXEC),
+     TAKE_TEXT, INTO(mode)},
     {"timeout", "S", "seconds the script may take (default 60)", OF(EXEC), TAKE_SECONDS, INTO(timeout)},
-    {"secret", "NAME", "a variable of the environment that scripts may have; its value is never recorded", TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
+    {"secret", "NAME", "a variable of the environment that scripts may have; its value is never recorded",
+     TURNS | OF(EXEC), TAKE_LIST, INTO(secrets)},
     {"max-output", "BYTES", "fail when more comes out (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
-    {"check", NULL, "run it again without waiting, programs and scripts as recorded; name the first departure", OF(REPLAY), TAKE_FLAG, INTO(check)},
+    {"check", NULL, "run it again without waiting, programs and scripts as recorded; name the first departure",
+     OF(REPLAY), TAKE_FLAG, INTO(check)},
     {"speed", "X", "1 as recorded, 2 twice as fast, 0 as fast as it goes", OF(REPLAY), TAKE_NUMBER, INTO(speed)},
     {"until", "SEQ", "stop after the event with this number", OF(REPLAY), TAKE_WHOLE, INTO(until)},
     {"json", NULL, "one JSON object per line", OF(SESSIONS) | OF(ENGINES), TAKE_FLAG, INTO(json)},
@@ -91,8 +98,9 @@ static const struct {
     {COMMAND_EXEC, "model", "--ask: a model of the config file, or scripted:FILE"},
     {COMMAND_EXEC, "config", "--ask: read FILE instead of the usual config.json"},
     {COMMAND_DEMO, "workspace", "where the files go and stay, empty or new (default: a scratch folder)"},
-    {COMMAND_REPLAY, "workspace", "--execute, --check: the files it begins with; only a copy is touched "
-                                  "(default: the folder beside FILE)"},
+    {COMMAND_REPLAY, "workspace",
+     "--execute, --check: the files it begins with; only a copy is touched "
+     "(default: the folder beside FILE)"},
 };
 
 const char *command_name(enum command command)
@@ -281,7 +289,12 @@ static int check_operands(const struct options *options, size_t count, struct er
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-    *options = (struct options){.command = COMMAND_NONE, .speed = NAN, .ask_timeout = NAN, .until = -1, .timeout = NAN, .max_output = -1,
+    *options = (struct options){.command = COMMAND_NONE,
+                                .speed = NAN,
+                                .ask_timeout = NAN,
+                                .until = -1,
+                                .timeout = NAN,
+                                .max_output = -1,
                                 .attempts = -1};
     size_t operands = 0;
     bool ended = false;

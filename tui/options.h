@@ -30,8 +30,8 @@ struct options {
 
     bool headless, step, serial;
     const char *workspace, *record, *model, *config, *theme, *engine, *tools;
-    const char *system;      /* file of the system prompt */
-    bool no_instructions;    /* of the project */
+    const char *system;        /* file of the system prompt */
+    bool no_instructions;      /* of the project */
     const char *web, *approve; /* one of their words */
     struct option_list breaks, budgets, mcp;
 

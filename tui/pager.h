@@ -1,6 +1,6 @@
 #pragma once
-/* A file that is read line by line, as far as somebody looks: an artifact may be hundreds of megabytes. Where lines begin
- * is found a piece at a time; every hundredth place or so is kept, the rest is read again when it is shown. */
+/* A file that is read line by line, as far as somebody looks: an artifact may be hundreds of megabytes. Where lines
+ * begin is found a piece at a time; every hundredth place or so is kept, the rest is read again when it is shown. */
 
 #include "base/err.h"
 #include "base/strbuf.h"

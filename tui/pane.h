@@ -30,7 +30,8 @@ struct pane_ops {
     void (*paint)(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside, bool focused);
     /* Moves the cursor: up, down, left, right, a page, to an end. NULL: that of the list. */
     void (*move)(struct pane *pane, const struct view *view, enum action action);
-    /* Shows or copies what is under the cursor in a way of its own; false: what is selected is shown or copied. May be NULL. */
+    /* Shows or copies what is under the cursor in a way of its own; false: what is selected is shown or copied. May be
+     * NULL. */
     bool (*inspect)(struct pane *pane, struct ui *ui, const struct view *view);
     bool (*copy)(struct pane *pane, struct ui *ui, const struct view *view);
     void (*unfold)(struct pane *pane, struct ui *ui, const struct view *view); /* NULL: nothing in it unfolds */
@@ -89,4 +90,5 @@ bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct r
 /* The limit under the cursor of the budget pane and its name there; NULL, and `key` as it was: none. */
 const char *pane_budget_selected(struct pane *pane, const struct view *view, int *key);
 
-extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write, pane_workspace;
+extern const struct pane_ops pane_conversation, pane_events, pane_tools, pane_waves, pane_budget, pane_write,
+    pane_workspace;

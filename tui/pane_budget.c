@@ -41,8 +41,8 @@ static bool is_held(const struct view *view)
     return view_asks(view) || view->held || view->session->held_gate;
 }
 
-/* Charges come with events. In between the clock goes on, less what was held since: only until the present hold began, if
- * there is one. In doubles: the times of a recording may be anything. */
+/* Charges come with events. In between the clock goes on, less what was held since: only until the present hold began,
+ * if there is one. In doubles: the times of a recording may be anything. */
 static double wall_ms(const struct view *view)
 {
     const struct session *session = view->session;

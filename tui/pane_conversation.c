@@ -80,8 +80,8 @@ static const struct wrapped *block_at(struct conversation_pane *conversation, co
 
 /* ---- the items that are shown ---- */
 
-/* Words of ours around what was said ("looking back") are not what somebody looks for: a plain word must be in the event
- * too. */
+/* Words of ours around what was said ("looking back") are not what somebody looks for: a plain word must be in the
+ * event too. */
 static bool is_said(const struct view *view, size_t number, const char *text)
 {
     for (const char *at = text; *at; at++)

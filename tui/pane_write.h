@@ -16,8 +16,8 @@ struct write_pane {
     int rows, cols; /* of the place that the diff had when it was last painted */
 
     /* What is loaded: a question that is open, or an ask of the session. */
-    bool open;    /* a question that can be answered */
-    char *ask;    /* its id */
+    bool open; /* a question that can be answered */
+    char *ask; /* its id */
     char *tool;
     char *no_undo; /* of a question that is asked again because of that: why it cannot be undone */
     char digest[HASH_SHA256_HEX];
@@ -30,7 +30,7 @@ struct write_pane {
     char *said;          /* what the tool said before it was asked about, then; NULL: nothing */
     struct pretty call;  /* the same, laid out */
     size_t seen;         /* rows of it that have been on the screen, from the first on */
-    bool path_cut; /* the header has no room for the whole path */
+    bool path_cut;       /* the header has no room for the whole path */
     bool unseen_told;    /* it was said that some have not: the next yes counts all the same */
     char *left_out;      /* what the tool said of what the diff leaves out; NULL: nothing */
 

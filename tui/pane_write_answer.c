@@ -1,5 +1,6 @@
-/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the id and the digest of
- * what is loaded, which ui_key knows to have been on the screen; the engine compares them with what it would write. */
+/* Answers to a question: keep and drop, approve, deny, edit, allow. Each becomes an intent with the id and the digest
+ * of what is loaded, which ui_key knows to have been on the screen; the engine compares them with what it would write.
+ */
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -83,7 +84,8 @@ static bool submit_choice(struct write_pane *write, struct ui *ui)
     }
     if (write->edited)
         decision.kind = DECISION_EDITED;
-    return ui_submit(ui, &(struct intent){.type = INTENT_ANSWER, .answer = {write->ask, write->digest, write->revision, decision}});
+    return ui_submit(
+        ui, &(struct intent){.type = INTENT_ANSWER, .answer = {write->ask, write->digest, write->revision, decision}});
 }
 
 void pane_write_approve(struct ui *ui, const struct view *view, enum action action)
@@ -202,7 +204,7 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
         change_set_free(set);
         return;
     }
-    if (change->new.exists && text.len == change->new.len && memcmp(text.buf, change->new.bytes, text.len) == 0) {
+    if (change->new.exists && text.len == change->new.len &&memcmp(text.buf, change->new.bytes, text.len) == 0) {
         ui_say(ui, LOOK_TEXT, "nothing was changed in the editor");
         ui_submit(ui, &(struct intent){.type = INTENT_ATTEND});
         change_set_free(set);

@@ -13,7 +13,7 @@
 #include "text.h"
 #include <string.h>
 
-#define SAID_BACK  256 /* events before a question among which what was said is looked for */
+#define SAID_BACK 256 /* events before a question among which what was said is looked for */
 
 static bool is_of(const struct view *view, const struct session_call *call, const struct event *event)
 {

@@ -236,9 +236,8 @@ static int paint_special(const struct write_pane *write, const struct view *view
                           in.rows < ROOM_FOR_CAUSE ? last_cause(write->no_undo) : write->no_undo);
     } else if (question && question->again) {
         row += paint_note(canvas, in, row, LOOK_WARN,
-                          question->moved
-                              ? "! its folder was moved or replaced: read the new diff"
-                              : "! the file changed after you saw it: read the new diff");
+                          question->moved ? "! its folder was moved or replaced: read the new diff"
+                                          : "! the file changed after you saw it: read the new diff");
     }
     if (question && question->revising)
         row += paint_note(canvas, in, row, LOOK_WARN, "! this is not your version yet: that is being compared");

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INDENT       2
-#define SHORT_ARRAY  60 /* bytes of an array that stays on one line */
-#define LONG_STRING  72 /* characters from which on a text is a block */
+#define INDENT      2
+#define SHORT_ARRAY 60 /* bytes of an array that stays on one line */
+#define LONG_STRING 72 /* characters from which on a text is a block */
 
 void pretty_init(struct pretty *pretty, int width)
 {
@@ -38,8 +38,7 @@ void pretty_put(struct pretty *pretty, enum look look, const char *text, size_t 
 {
     struct pretty_line *line = &pretty->lines[pretty->count - 1];
     GROW(pretty->runs, pretty->run_count, pretty->run_room);
-    pretty->runs[pretty->run_count++] =
-        (struct pretty_run){(uint32_t)pretty->text.len, (uint32_t)len, (uint16_t)look};
+    pretty->runs[pretty->run_count++] = (struct pretty_run){(uint32_t)pretty->text.len, (uint32_t)len, (uint16_t)look};
     line->count++;
     strbuf_add(&pretty->text, text, len);
 }
@@ -127,7 +126,8 @@ static void say_more(struct pretty *pretty, size_t bytes, int indent)
     pretty_putf(pretty, LOOK_WARN, "(%s more: too long to be shown whole, the recording has it)", size.buf);
 }
 
-static void add_lines(struct pretty *pretty, enum look look, const char *text, size_t all, int indent, const char *margin)
+static void add_lines(struct pretty *pretty, enum look look, const char *text, size_t all, int indent,
+                      const char *margin)
 {
     size_t len = shown_length(pretty, text, all), more = all - len;
     bool traceback = false;
@@ -147,7 +147,8 @@ static void add_lines(struct pretty *pretty, enum look look, const char *text, s
     say_more(pretty, more, indent);
 }
 
-static void add_wrapped(struct pretty *pretty, enum look look, const char *text, size_t all, int indent, const char *margin)
+static void add_wrapped(struct pretty *pretty, enum look look, const char *text, size_t all, int indent,
+                        const char *margin)
 {
     size_t len = shown_length(pretty, text, all), most = pretty->most;
     int room = pretty->width - indent - (margin ? (int)strlen(margin) : 0);

@@ -1,6 +1,7 @@
 #pragma once
-/* A document for reading: lines of runs, each run in its role. JSON with its keys, texts and numbers told apart, long texts
- * as text and not as one line of escapes, tracebacks with the places that matter marked. Built once, painted from any line. */
+/* A document for reading: lines of runs, each run in its role. JSON with its keys, texts and numbers told apart, long
+ * texts as text and not as one line of escapes, tracebacks with the places that matter marked. Built once, painted from
+ * any line. */
 
 #include "base/strbuf.h"
 #include "canvas.h"
@@ -55,9 +56,9 @@ void pretty_text(struct pretty *pretty, enum look look, const char *text, size_t
 void pretty_raw(struct pretty *pretty, const char *text, size_t len);
 /* Text of somebody else's in lines, with the bar of a block beside each. */
 void pretty_quote(struct pretty *pretty, enum look look, const char *text, size_t len);
-/* In pretty_fold.c: adds the lines of `readable` in rows of the width, as wide as this canvas shows them. Nothing is out
- * of sight to the right, and no text can look like what stands around it: where a line goes on, its gutter does too, with
- * a sign that says so. More blanks or empty lines than anybody needs are counted, not shown. */
+/* In pretty_fold.c: adds the lines of `readable` in rows of the width, as wide as this canvas shows them. Nothing is
+ * out of sight to the right, and no text can look like what stands around it: where a line goes on, its gutter does
+ * too, with a sign that says so. More blanks or empty lines than anybody needs are counted, not shown. */
 void pretty_fold(struct pretty *pretty, const struct pretty *readable, const struct canvas *canvas);
 /* The first row of this line, or of one after it (struct pretty_line, from). */
 size_t pretty_row_from(const struct pretty *pretty, uint32_t from);

@@ -60,7 +60,8 @@ static void add_piece(struct program_text *text, const struct event *event, bool
 {
     if (event->type == EVENT_PROGRAM_OUTPUT && event->program_output.text)
         termtext_print(&text->text, event->program_output.text, strlen(event->program_output.text));
-    else if (event->type == EVENT_PROGRAM_INPUT && event->program_input.text && !tty) /* a terminal says it back itself */
+    else if (event->type == EVENT_PROGRAM_INPUT && event->program_input.text &&
+             !tty) /* a terminal says it back itself */
         termtext_type(&text->text, event->program_input.text, strlen(event->program_input.text));
 }
 

@@ -15,8 +15,8 @@ struct program_text {
 
 void program_text_init(struct program_text *text);
 void program_text_release(struct program_text *text);
-/* Takes in what is new of a program; begins anew for another one, and when a recording went back. Returns how many of the
- * lines that were there left at the front; SIZE_MAX: all of them. */
+/* Takes in what is new of a program; begins anew for another one, and when a recording went back. Returns how many of
+ * the lines that were there left at the front; SIZE_MAX: all of them. */
 size_t program_text_update(struct program_text *text, const struct view *view, uint32_t program);
 
 /* What is kept of the dialog with programs while it is closed. */
@@ -30,8 +30,8 @@ void program_kept_release(struct program_kept *kept);
 
 /* The program that a call started, or that its arguments name; SESSION_NONE. */
 uint32_t program_of_call(const struct view *view, uint32_t call);
-/* The one somebody would want to see: `last`, which was shown last, while it runs; else the newest of those that wait for
- * input, of those that run, of all; SESSION_NONE. */
+/* The one somebody would want to see: `last`, which was shown last, while it runs; else the newest of those that wait
+ * for input, of those that run, of all; SESSION_NONE. */
 uint32_t program_wanted(const struct view *view, uint32_t last);
 /* What is typed is refused at this moment, as core/turn/typing.c has it: the turn goes on by itself. */
 bool program_agent_works(const struct view *view);

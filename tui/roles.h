@@ -7,7 +7,7 @@ enum look {
 #undef ROLE
     LOOK_COUNT
 };
-const char *look_name(enum look look);  /* "diff.add.gutter" */
+const char *look_name(enum look look); /* "diff.add.gutter" */
 const char *look_doc(enum look look);
-int look_from_name(const char *name);      /* -1 when unknown */
+int look_from_name(const char *name);  /* -1 when unknown */
 enum look look_parent(enum look look); /* LOOK_TEXT is its own */

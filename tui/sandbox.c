@@ -19,7 +19,8 @@ static int find_engine(struct sandbox *sandbox, const struct options *options)
     sandbox->spec.engine = sandbox_engines_find(&sandbox->engines, sandbox->name);
     const struct sandbox_engine *engine = sandbox->spec.engine;
     if (engine && text[len] && !sandbox_engine_uses(engine, "host") && !sandbox_engine_uses(engine, "host..."))
-        return say_error(STATUS_USAGE, "%s%s: %s takes nothing behind a colon (leave it out)", option, text, engine->name);
+        return say_error(STATUS_USAGE, "%s%s: %s takes nothing behind a colon (leave it out)", option, text,
+                         engine->name);
     if (engine)
         return 0;
     struct nearest near = nearest_to(sandbox->name);

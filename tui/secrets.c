@@ -10,8 +10,8 @@ static void declare(const char *where, const char *name)
 {
     const char *value = getenv(name);
     if (value && *value && !redact_add(name, value))
-        say_notice("%s%s: the value has fewer than %d characters, and is not left out of what is recorded and shown", where,
-                   name, REDACT_LEAST);
+        say_notice("%s%s: the value has fewer than %d characters, and is not left out of what is recorded and shown",
+                   where, name, REDACT_LEAST);
 }
 
 /* The variable that holds a model's key; NULL: none does. */

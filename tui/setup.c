@@ -157,8 +157,8 @@ static int use_options(struct harness *h, const struct setup_plan *plan)
 
 #define SYSTEM_BYTES_MAX (256u << 10)
 
-/* The prompt of this run, from a file: what people want to try out is longer than an argument. A run that repeats another
- * tells its model what was told then. */
+/* The prompt of this run, from a file: what people want to try out is longer than an argument. A run that repeats
+ * another tells its model what was told then. */
 static int read_system(struct setup *setup, const struct setup_plan *plan)
 {
     const struct options *options = plan->options;
@@ -177,7 +177,8 @@ static int read_system(struct setup *setup, const struct setup_plan *plan)
     if (!utf8_valid(text.buf, text.len) || memchr(text.buf, '\0', text.len))
         return say_error(STATUS_USAGE, "--system %s: this is no text (name a file in UTF-8)", options->system);
     if (strspn(text.buf, " \t\r\n") == text.len)
-        return say_error(STATUS_USAGE, "--system %s: the file is empty (say what the model should be told)", options->system);
+        return say_error(STATUS_USAGE, "--system %s: the file is empty (say what the model should be told)",
+                         options->system);
     setup->system_prompt = strbuf_detach(&text, NULL);
     setup->harness.system_prompt = setup->system_prompt;
     return 0;
@@ -267,7 +268,8 @@ static int check_record(const struct setup_plan *plan)
     const char *record = plan->options->record;
     if (!record || plan->journal || plan->resume || access(record, F_OK) != 0)
         return 0;
-    return say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)", record);
+    return say_error(STATUS_USAGE, "%s: the file exists already (a recording is never overwritten: name another)",
+                     record);
 }
 
 static struct journal *open_journal(struct setup *setup, const struct setup_plan *plan)

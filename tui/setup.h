@@ -38,14 +38,14 @@ struct setup {
     struct mcp *mcp; /* tool servers; NULL: none */
     struct engine *engine;
     struct journal_reader *script; /* of a model that is a file */
-    char *system_prompt; /* of --system; NULL: none */
+    char *system_prompt;           /* of --system; NULL: none */
     struct model_source models;    /* those of the config file */
     const struct config *config;
-    bool screen; /* somebody looks at one */
+    bool screen;                     /* somebody looks at one */
     struct journal_reader **scripts; /* of models that were changed to */
     size_t script_count, script_room;
     double speed;
-    struct http *model_http;       /* of one that is not; NULL: none */
+    struct http *model_http; /* of one that is not; NULL: none */
     char *id;
     char *journal;     /* its file; NULL: none */
     char *checkpoints; /* their folder */

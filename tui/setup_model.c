@@ -118,8 +118,8 @@ static void got_key(void *user, const char *key)
         log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
 }
 
-/* A model that is asked over HTTP; NULL and err. A command that prints the key may take its time: before a screen it runs
- * on the loop. */
+/* A model that is asked over HTTP; NULL and err. A command that prints the key may take its time: before a screen it
+ * runs on the loop. */
 static struct provider *make_live(struct setup *setup, const struct config_model *model, struct err *err)
 {
     struct live_spec spec = {
@@ -167,9 +167,10 @@ static int open_live(struct setup *setup, const struct setup_plan *plan, const s
         return say_error(STATUS_USAGE, "--check repeats a recording and asks no live model (leave --model %s out)",
                          model->name);
     if (!isnan(setup->harness.limits.cost_usd) && isnan(model->prices.input))
-        say_notice("budget cost_usd: the config file has no \"prices\" of the model \"%s\": unless its server tells what "
-                   "an answer costs, this limit has no effect",
-                   model->name);
+        say_notice(
+            "budget cost_usd: the config file has no \"prices\" of the model \"%s\": unless its server tells what "
+            "an answer costs, this limit has no effect",
+            model->name);
     setup->harness.provider = make_live(setup, model, &err);
     return setup->harness.provider ? 0 : say_model_error(plan->config, model, &err);
 }

@@ -25,8 +25,8 @@ struct start_list {
 void start_list_load(struct start_list *list, const char *fixtures, int64_t now_us);
 void start_list_release(struct start_list *list);
 
-/* A row of it: what was asked for first, since that is what people remember, then where, how it went, how much it wrote and
- * when, in columns. What does not fit leaves whole columns out, the folder first. */
+/* A row of it: what was asked for first, since that is what people remember, then where, how it went, how much it wrote
+ * and when, in columns. What does not fit leaves whole columns out, the folder first. */
 struct start_columns {
     int name;                        /* of fixtures */
     int folder, state, writes, when; /* of sessions; 0: left out */

@@ -149,8 +149,8 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
         add(out, LOOK_DIM, "agt", "(has been asked)", width);
 }
 
-/* The final text is that of the last answer with sources below it, as a rule. The answer stands right above, so only what
- * comes after it is told. */
+/* The final text is that of the last answer with sources below it, as a rule. The answer stands right above, so only
+ * what comes after it is told. */
 static const char *beyond_answer(const struct view *view, const struct session_turn *turn, const char *text)
 {
     for (uint32_t step = turn->first_step + turn->step_count; step-- > turn->first_step;) {

@@ -24,7 +24,7 @@ bool term_key(struct term *term, struct key *key);
 void term_flush_input(struct term *term);
 /* Shows the canvas: only what changed is sent, inside a synchronized update. */
 void term_present(struct term *term, const struct canvas *canvas, const struct theme *theme);
-void term_redraw(struct term *term); /* everything, the next time */
+void term_redraw(struct term *term);                             /* everything, the next time */
 void term_copy(struct term *term, const char *text, size_t len); /* OSC 52 */
 /* The pair for $EDITOR and Ctrl-Z: the terminal is the shell's in between. */
 void term_leave(struct term *term);

@@ -1,7 +1,7 @@
 #pragma once
-/* What a program printed, as a terminal would show it, as far as text goes: a carriage return goes back over the line, a
- * backspace over a character, colours become roles, and everything else that steers a terminal is left out. No byte of
- * a program reaches the screen by another way than a text that the canvas makes harmless.
+/* What a program printed, as a terminal would show it, as far as text goes: a carriage return goes back over the line,
+ * a backspace over a character, colours become roles, and everything else that steers a terminal is left out. No byte
+ * of a program reaches the screen by another way than a text that the canvas makes harmless.
  *
  * It takes pieces as they come: a sequence may begin in one and end in the next. The newest lines are kept, up to a
  * bound; a line that is longer than any screen goes on in the next, as on a terminal. */
@@ -10,7 +10,7 @@
 #include "canvas.h"
 
 #define TERMTEXT_LINES_MAX   20000
-#define TERMTEXT_COLUMNS_MAX 4096      /* characters of a line */
+#define TERMTEXT_COLUMNS_MAX 4096       /* characters of a line */
 #define TERMTEXT_BYTES_MAX   (8u << 20) /* of all lines */
 
 struct termtext_run {
@@ -40,8 +40,8 @@ struct termtext {
     int longest;                 /* columns of the longest that ended */
     struct termtext_cell *cells; /* of the line being written */
     size_t width, cell_room;
-    size_t at;                   /* where the next character goes; never beyond `width` */
-    uint16_t look;               /* of what is printed now */
+    size_t at;     /* where the next character goes; never beyond `width` */
+    uint16_t look; /* of what is printed now */
     bool bold, dim;
     uint8_t colour;              /* of SGR, 0: none */
     uint8_t state;               /* within a sequence */

@@ -1,8 +1,9 @@
 #pragma once
-/* Themes: a look for each role. NAME.theme files, one line per role: `role fg[,bg][+bold+dim+italic+underline+reverse]`,
- * `#` comments. Colours: 16 names, 0–255, #rrggbb, default. What a theme does not name it inherits from the role's parent;
- * a colour that a line leaves out as well ("status.wait +bold"), its attributes are those of the line.
- * The default theme is built in, so the program starts without any file. */
+/* Themes: a look for each role. NAME.theme files, one line per role: `role
+ * fg[,bg][+bold+dim+italic+underline+reverse]`,
+ * `#` comments. Colours: 16 names, 0–255, #rrggbb, default. What a theme does not name it inherits from the role's
+ * parent; a colour that a line leaves out as well ("status.wait +bold"), its attributes are those of the line. The
+ * default theme is built in, so the program starts without any file. */
 
 #include "base/err.h"
 #include "roles.h"
@@ -14,7 +15,7 @@
 #define COLOR_RGB     0x1000000 /* or'ed with 0xrrggbb */
 
 struct style {
-    int32_t fg, bg;  /* COLOR_DEFAULT, 0…255, or COLOR_RGB | rgb */
+    int32_t fg, bg; /* COLOR_DEFAULT, 0…255, or COLOR_RGB | rgb */
     bool bold, dim, italic, underline, reverse;
 };
 

@@ -29,7 +29,8 @@ struct told_lines {
 };
 struct told_lines told_lines(const struct told *told);
 bool told_lines_next(struct told_lines *lines);
-/* A line as a terminal would show it in the end: "1 %\r2 %" is "2 %". Where that is another than it is, it is in `out`. */
+/* A line as a terminal would show it in the end: "1 %\r2 %" is "2 %". Where that is another than it is, it is in `out`.
+ */
 void told_show(const char **line, size_t *len, struct strbuf *out);
 /* Whether it is one of those that programs print to; what a tool says by another is whole. */
 bool told_is_stream(const char *name);

@@ -1,6 +1,7 @@
 #pragma once
-/* A tree in lines: nodes in the order in which they are shown, each knowing how deep it lies, some of which can be folded.
- * It is built anew whenever what it shows changed; what was folded stays so, because nodes are known by their keys. */
+/* A tree in lines: nodes in the order in which they are shown, each knowing how deep it lies, some of which can be
+ * folded. It is built anew whenever what it shows changed; what was folded stays so, because nodes are known by their
+ * keys. */
 
 #include "base/arena.h"
 #include <stdbool.h>
@@ -10,27 +11,27 @@
 #define TREE_NONE UINT32_MAX
 
 struct tree_node {
-    const char *key;      /* what it is known by */
+    const char *key; /* what it is known by */
     const char *label;
-    const char *note;     /* "" when there is nothing to say */
-    uint32_t parent;      /* index, TREE_NONE */
-    uint32_t ref;         /* the owner's */
+    const char *note; /* "" when there is nothing to say */
+    uint32_t parent;  /* index, TREE_NONE */
+    uint32_t ref;     /* the owner's */
     uint16_t depth;
-    uint8_t kind;         /* the owner's */
-    bool branch;          /* can be folded */
+    uint8_t kind; /* the owner's */
+    bool branch;  /* can be folded */
     bool open;
-    bool shut;            /* folded, until somebody unfolds it */
-    bool sure;            /* the owner's: its size is known, and no sum */
-    int64_t size;         /* bytes, -1: none to be shown */
+    bool shut;    /* folded, until somebody unfolds it */
+    bool sure;    /* the owner's: its size is known, and no sum */
+    int64_t size; /* bytes, -1: none to be shown */
 };
 
 struct treeview {
     struct arena arena; /* of texts */
     struct tree_node *nodes;
     uint32_t count, room;
-    uint32_t *shown;    /* nodes that are not below a folded one */
+    uint32_t *shown; /* nodes that are not below a folded one */
     uint32_t shown_count, shown_room;
-    char **folded;      /* keys of what somebody folded, or unfolded where it is shut */
+    char **folded; /* keys of what somebody folded, or unfolded where it is shut */
     size_t folded_count, folded_room;
     uint64_t generation; /* another number when something changed */
 };

@@ -43,7 +43,8 @@ static int judge(struct program_trial *trial, struct running *running, struct er
 {
     const struct program_result *result = &running->result;
     const struct process_end *end = &result->end;
-    CLEANUP(free) char *line = running->said ? steal(&running->said) : complaints_line(result->err.buf, result->err.len);
+    CLEANUP(free)
+    char *line = running->said ? steal(&running->said) : complaints_line(result->err.buf, result->err.len);
     if (end->timed_out)
         return err_set(err, "a program in it does not end within %d s%s%s", LIMIT_MS / 1000, line ? ": " : "",
                        line ? line : "");
@@ -59,15 +60,13 @@ static int judge(struct program_trial *trial, struct running *running, struct er
 static int run_in(struct program_trial *trial, struct workspace *ws, struct err *err)
 {
     struct running running = {.loop = loop_new(clock_system())};
-    struct programs *programs = programs_new(
-        &(struct programs_options){
-            .loop = running.loop,
-            .engine = trial->engine,
-            .network = trial->network,
-            .limits = trial->limits,
-            .engine_says = on_said,
-            .engine_user = &running},
-        err);
+    struct programs *programs = programs_new(&(struct programs_options){.loop = running.loop,
+                                                                        .engine = trial->engine,
+                                                                        .network = trial->network,
+                                                                        .limits = trial->limits,
+                                                                        .engine_says = on_said,
+                                                                        .engine_user = &running},
+                                             err);
     struct program_spec spec = {.cmd = "true", .timeout_ms = LIMIT_MS};
     int status = -1;
     if (programs && program_run(programs, ws, &spec, on_done, &running, err)) {

@@ -1,6 +1,6 @@
 #pragma once
-/* The state of what is shown that is not the session's: focus, zoom, dialogs, input lines, theme. ui_key turns a key into
- * an action and carries it out; ui_render paints everything. Both know no terminal. What the user wants done goes
+/* The state of what is shown that is not the session's: focus, zoom, dialogs, input lines, theme. ui_key turns a key
+ * into an action and carries it out; ui_render paints everything. Both know no terminal. What the user wants done goes
  * through `struct ui_host`, which the program (or a test) provides. */
 
 #include "canvas.h"
@@ -18,9 +18,11 @@ struct ui_host {
     /* Play, seek, speed, fork: the actions of IN_REPLAY. With ACTION_COMMAND the argument says what: "goto 58" (a seq),
      * "goto 12.4s" (a time), "speed 4", "save FILE" (this one live too: the journal so far). NULL else. */
     int (*replay)(struct ui_host *host, enum action action, const char *argument, struct err *err);
-    int (*edit_text)(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out, struct err *err);
-    int (*open)(struct ui_host *host, const char *what, struct err *err);   /* a session, a recording, a fixture */
-    int (*set_up)(struct ui_host *host, struct err *err); /* the config file: made if there is none, edited, read anew */
+    int (*edit_text)(struct ui_host *host, const char *name, const char *text, size_t len, struct strbuf *out,
+                     struct err *err);
+    int (*open)(struct ui_host *host, const char *what, struct err *err); /* a session, a recording, a fixture */
+    int (*set_up)(struct ui_host *host,
+                  struct err *err); /* the config file: made if there is none, edited, read anew */
     void (*copy)(struct ui_host *host, const char *text, size_t len);
     void (*suspend)(struct ui_host *host);
     void (*redraw)(struct ui_host *host);
@@ -49,10 +51,11 @@ bool ui_work(struct ui *ui, const struct view *view);
 /* To be called when a frame is on the screen. */
 void ui_presented(struct ui *ui, const struct view *view);
 const struct theme *ui_theme(const struct ui *ui);
-/* A message above the footer, in as many rows as it needs; gone with the next key, or by itself unless it is an error. */
+/* A message above the footer, in as many rows as it needs; gone with the next key, or by itself unless it is an error.
+ */
 void ui_say(struct ui *ui, enum look role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* For so long after the first frame that shows it a question takes no answer: whoever was typing did not mean it. 0, as it is
- * at first: not at all. */
+/* For so long after the first frame that shows it a question takes no answer: whoever was typing did not mean it. 0, as
+ * it is at first: not at all. */
 void ui_grace(struct ui *ui, int64_t us);
 /* The open question shows another part of itself: like one that has just come, it is only read for a moment. */
 void ui_question_moved(struct ui *ui);
@@ -61,8 +64,8 @@ void ui_say_revised(struct ui *ui);
 #define UI_GRACE_US 300000 /* what suits people */
 /* What time it is, before a frame: takes away a message that was there long enough. */
 void ui_clock(struct ui *ui, int64_t now_us);
-/* After a frame: when another one is due though nothing happens, because a message has to go or a question begins to wait;
- * 0: never. */
+/* After a frame: when another one is due though nothing happens, because a message has to go or a question begins to
+ * wait; 0: never. */
 int64_t ui_due(const struct ui *ui);
 /* Long work: shown while `total` > `done`. */
 void ui_progress(struct ui *ui, const char *what, size_t done, size_t total);

@@ -1,12 +1,12 @@
 #pragma once
-/* The ui's own state, for the files that make it up: ui.c (keys), ui_notice.c (what it does by itself), ui_act.c (actions),
- * ui_paint.c (frames), ui_notes.c (messages and hints), ui_lines.c (input lines), ui_steps.c (stepping, breakpoints, gates),
- * ui_copy.c (what a selection is as text). Nobody else includes this. */
+/* The ui's own state, for the files that make it up: ui.c (keys), ui_notice.c (what it does by itself), ui_act.c
+ * (actions), ui_paint.c (frames), ui_notes.c (messages and hints), ui_lines.c (input lines), ui_steps.c (stepping,
+ * breakpoints, gates), ui_copy.c (what a selection is as text). Nobody else includes this. */
 
 #include "base/mem.h"
+#include "dialog.h"
 #include "input.h"
 #include "layout.h"
-#include "dialog.h"
 #include "program.h"
 #include "ui.h"
 
@@ -24,16 +24,16 @@ struct ui {
     int rows, cols;
     int focus, focus_before; /* the latter: before a question took it, 0 when none did */
     bool zoom;
-    bool workspace;          /* the place that waves and workspace share is the latter's */
+    bool workspace; /* the place that waves and workspace share is the latter's */
 
     struct dialog *dialog; /* the topmost */
     enum ui_line line;
     struct input lines[LINE_COUNT];
-    struct strbuf offers;   /* of Tab in the command line, one beside the other */
+    struct strbuf offers;             /* of Tab in the command line, one beside the other */
     size_t offers_first, offers_next; /* the first that is shown, and the first that had no room (0: all had) */
-    char *filter_before;    /* to go back to when the filter line is closed */
+    char *filter_before;              /* to go back to when the filter line is closed */
     char *searched;
-    bool pasting;           /* the rest of a paste for which there is no input line */
+    bool pasting; /* the rest of a paste for which there is no input line */
 
     char *message;
     enum look message_look;
@@ -42,8 +42,8 @@ struct ui {
     char *progress;
     size_t progress_done, progress_total;
 
-    /* A question is known by its id and the version of the user's: one that is asked again is another one. Keys answer `presented` only, which is what the
-     * newest frame on the screen really showed. */
+    /* A question is known by its id and the version of the user's: one that is asked again is another one. Keys answer
+     * `presented` only, which is what the newest frame on the screen really showed. */
     char question[UI_ASK_MAX], rendered[UI_ASK_MAX], presented[UI_ASK_MAX];
     char framed[UI_ASK_MAX]; /* the one that was open when the newest frame was painted, seen in it or not */
     /* A question that has just come is only read: `seen` is the newest one that a frame showed, since `seen_us`. Until
@@ -52,15 +52,15 @@ struct ui {
     int64_t now_us, seen_us, grace_us;
     int64_t compared_us; /* since when frames show that the user's version is being compared; 0: they do not */
     bool fresh;
-    bool prompted;          /* the prompt line opened by itself, or will not: a turn was watched */
-    bool noticed;           /* what there is was looked at once: only what comes after that is news */
-    uint32_t undone, ops;   /* writes that were undone, operations on the workspace */
-    uint32_t gate_seq;      /* of the hold whose dialog was opened */
+    bool prompted;        /* the prompt line opened by itself, or will not: a turn was watched */
+    bool noticed;         /* what there is was looked at once: only what comes after that is news */
+    uint32_t undone, ops; /* writes that were undone, operations on the workspace */
+    uint32_t gate_seq;    /* of the hold whose dialog was opened */
 
     struct program_kept program;
 
-    char *run_to;           /* id of the call to run to; NULL: none */
-    int run_to_break;       /* the breakpoint made for it */
+    char *run_to;     /* id of the call to run to; NULL: none */
+    int run_to_break; /* the breakpoint made for it */
 };
 
 /* ui_notice.c: what changed since the last look; whatever the ui does by itself happens here. */

@@ -27,8 +27,8 @@ static struct layout make_layout(const struct ui *ui, const struct view *view, i
     return layout_make(&input);
 }
 
-/* Two panes share a place: its frame names the other one too. The workspace only as soon as there is something in it; the
- * waves always, as they were there before. */
+/* Two panes share a place: its frame names the other one too. The workspace only as soon as there is something in it;
+ * the waves always, as they were there before. */
 static void add_neighbour(char *title, size_t room, const struct view *view, int number)
 {
     const struct pane_ops *other = number == pane_waves.number       ? &pane_workspace

@@ -1,6 +1,6 @@
 #pragma once
-/* What there is to show: a session at an instant, live or recorded, and where its texts are. Panes read this and nothing
- * else; they cannot tell live from replay. */
+/* What there is to show: a session at an instant, live or recorded, and where its texts are. Panes read this and
+ * nothing else; they cannot tell live from replay. */
 
 #include "event/journal.h"
 #include "event/session.h"
@@ -39,26 +39,26 @@ struct view {
     const struct engine *engine;        /* of a live session; NULL: a recording */
     int64_t question_due_t;             /* session time at which nobody's answer becomes a no; 0: it waits for ever */
     bool held;
-    struct held_view gate;              /* what stands at the gate, when held (live) */
-    const struct gates *gates;          /* breakpoints; NULL in replay */
+    struct held_view gate;     /* what stands at the gate, when held (live) */
+    const struct gates *gates; /* breakpoints; NULL in replay */
     /* replay */
-    size_t position, count;             /* events shown, events there are */
+    size_t position, count; /* events shown, events there are */
     double speed;
     bool playing;
     const struct departures *departures; /* with --execute */
-    const struct sandbox_view *sandbox; /* of a live session; NULL: none */
-    struct program_control *programs;   /* of a live session, to be asked about; NULL: none */
-    const char *program_engine;         /* that a live session's programs have, where scripts have another; NULL */
-    bool program_unsafe;                /* it isolates nothing */
-    struct program_limits_view *limits; /* of a live session's programs; NULL: none */
-    const char *artifacts;              /* folder of those of the session; NULL: the usual one */
-    const struct view_model *models;    /* that can be asked; NULL: the model cannot be changed */
+    const struct sandbox_view *sandbox;  /* of a live session; NULL: none */
+    struct program_control *programs;    /* of a live session, to be asked about; NULL: none */
+    const char *program_engine;          /* that a live session's programs have, where scripts have another; NULL */
+    bool program_unsafe;                 /* it isolates nothing */
+    struct program_limits_view *limits;  /* of a live session's programs; NULL: none */
+    const char *artifacts;               /* folder of those of the session; NULL: the usual one */
+    const struct view_model *models;     /* that can be asked; NULL: the model cannot be changed */
     size_t model_count;
-    const struct rules *rules;          /* of a live session: what is allowed in it; NULL: none */
+    const struct rules *rules; /* of a live session: what is allowed in it; NULL: none */
 };
 
-/* The question that can be answered now. It is the engine's own, so it is looked up and not kept. NULL: none, or it is a
- * recording. */
+/* The question that can be answered now. It is the engine's own, so it is looked up and not kept. NULL: none, or it is
+ * a recording. */
 static inline const struct question *view_question(const struct view *view)
 {
     return view->engine ? engine_question(view->engine) : NULL;
@@ -94,8 +94,8 @@ const char *view_event_text(const struct event *event, const char *name);
 struct event_tool_info_list view_tools(const struct view *view);
 /* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */
 bool view_breaks_on_nothing(const struct view *view, const char *spec);
-/* The arguments of a call as it ran; before that as somebody edited them at its gate, or as the model asked. NULL where they
- * cannot be read. */
+/* The arguments of a call as it ran; before that as somebody edited them at its gate, or as the model asked. NULL where
+ * they cannot be read. */
 const struct json *view_call_arguments(const struct view *view, const struct session_call *call);
 /* Its effect, READ_ONLY and so on: before it ran, its tool's; "" where that is not known. */
 const char *view_call_effect(const struct view *view, const struct session_call *call);

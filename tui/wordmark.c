@@ -1,17 +1,17 @@
-/* Words, not letters: `count` and `amount` differ as a whole. A line is cut into words, runs of blanks and single signs;
- * what both begin and end with is taken off, and the rest goes through the textbook longest common subsequence, which is
- * quadratic and therefore only for few words. Beyond that only the common ends count. */
+/* Words, not letters: `count` and `amount` differ as a whole. A line is cut into words, runs of blanks and single
+ * signs; what both begin and end with is taken off, and the rest goes through the textbook longest common subsequence,
+ * which is quadratic and therefore only for few words. Beyond that only the common ends count. */
 
 #include "wordmark.h"
 #include <assert.h>
 #include <string.h>
 
-#define TOKENS_MAX 256     /* of a line; longer lines are compared by their ends */
-#define MIDDLE_MAX 96      /* tokens between the common ends that are compared one by one */
-#define BYTES_MAX  16384   /* of a line */
-#define ALIGN_MAX  32      /* lines of a run that are aligned by likeness */
-#define LIKE_BYTES 256     /* of a line that are looked at for that */
-#define LIKE_LEAST 25      /* per cent */
+#define TOKENS_MAX 256   /* of a line; longer lines are compared by their ends */
+#define MIDDLE_MAX 96    /* tokens between the common ends that are compared one by one */
+#define BYTES_MAX  16384 /* of a line */
+#define ALIGN_MAX  32    /* lines of a run that are aligned by likeness */
+#define LIKE_BYTES 256   /* of a line that are looked at for that */
+#define LIKE_LEAST 25    /* per cent */
 
 struct token {
     const char *text;

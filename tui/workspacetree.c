@@ -104,7 +104,7 @@ static void note_skill(struct strbuf *out, const struct event_workspace_skill *s
 }
 
 /* The first item of a list whose `member` is this text; SIZE_MAX: none. */
-#define FIND(list, member, text)                                                                                       \
+#define FIND(list, member, text) \
     find_text((list)->items, (list)->count, sizeof(*(list)->items), offsetof(typeof(*(list)->items), member), text)
 
 static size_t find_text(const void *items, size_t count, size_t size, size_t offset, const char *text)
@@ -546,8 +546,7 @@ static bool describe(struct pretty *out, const char *head, const struct view *vi
                      const char *list, size_t index)
 {
     bool is_listed = list && index != SIZE_MAX;
-    const struct json *value =
-        is_listed ? json_at(event_raw_json(state->event, list, view_arena(view)), index) : NULL;
+    const struct json *value = is_listed ? json_at(event_raw_json(state->event, list, view_arena(view)), index) : NULL;
     if (!value)
         return false;
     pretty_head(out, head);

@@ -1,18 +1,18 @@
 #pragma once
 /* What a workspace of programs holds, as a tree: its folders with what is in them, what was staged, what was collected,
- * its skills, and the programs of the session. All of it is read from the newest workspace.state of each workspace, so a
- * recording shows what a live session showed. */
+ * its skills, and the programs of the session. All of it is read from the newest workspace.state of each workspace, so
+ * a recording shows what a live session showed. */
 
 #include "pretty.h"
 #include "treeview.h"
 #include "view.h"
 
 enum workspace_kind {
-    WORKSPACE_ROOT,    /* a workspace, where there are several; ref: its row */
-    WORKSPACE_FOLDER,  /* ref: its entry, TREE_NONE when none says so */
-    WORKSPACE_ENTRY,   /* ref: number among the entries */
-    WORKSPACE_GROUP,   /* inputs, outputs, skills, programs */
-    WORKSPACE_INPUT,   /* ref: number among the inputs */
+    WORKSPACE_ROOT,   /* a workspace, where there are several; ref: its row */
+    WORKSPACE_FOLDER, /* ref: its entry, TREE_NONE when none says so */
+    WORKSPACE_ENTRY,  /* ref: number among the entries */
+    WORKSPACE_GROUP,  /* inputs, outputs, skills, programs */
+    WORKSPACE_INPUT,  /* ref: number among the inputs */
     WORKSPACE_OUTPUT,
     WORKSPACE_SKILL,
     WORKSPACE_PROGRAM, /* ref: its row */
@@ -53,4 +53,5 @@ void workspacetree_path(struct strbuf *out, const struct workspacetree *tree, ui
 /* The path in its workspace of an entry, or of what was staged or collected; false: it is neither. */
 bool workspacetree_entry(struct strbuf *out, const struct workspacetree *tree, uint32_t node);
 /* All that is known of a node: size, source, where it was saved, the digest of its skill. */
-void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view, uint32_t node);
+void workspacetree_describe(struct pretty *out, const struct workspacetree *tree, const struct view *view,
+                            uint32_t node);

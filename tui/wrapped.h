@@ -9,8 +9,8 @@
 
 struct wrapped_line {
     uint32_t at, len;
-    uint8_t look;      /* enum look */
-    char label[4];     /* "you"; "" on all lines but the first of its text */
+    uint8_t look;  /* enum look */
+    char label[4]; /* "you"; "" on all lines but the first of its text */
 };
 
 struct wrapped {

@@ -62,6 +62,7 @@ struct beneath_place {
 int beneath_resolve(const struct beneath *root, const char *path, struct beneath_place *place, struct err *err) CHECKED;
 void beneath_place_release(struct beneath_place *place);
 /* Opens the folder that holds a resolved path, with no link on the way. With an anchor it must be the same folder as
- * then, and what was missing below it must have been made since: ESTALE says that it was moved or replaced. Missing folders are made when `make` is set, else that is ENOENT. */
+ * then, and what was missing below it must have been made since: ESTALE says that it was moved or replaced. Missing
+ * folders are made when `make` is set, else that is ENOENT. */
 int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
                    struct err *err) CHECKED;

@@ -24,9 +24,9 @@ void fake_clock_advance(struct fake_clock *fake, int64_t us);
 
 struct hold_clock {
     struct clock *under;
-    int64_t held_us;    /* sum of the holds that ended */
-    int64_t since_us;   /* when the present hold began, on `under` */
-    int depth;          /* holds nest */
+    int64_t held_us;  /* sum of the holds that ended */
+    int64_t since_us; /* when the present hold began, on `under` */
+    int depth;        /* holds nest */
 };
 void hold_clock_init(struct hold_clock *hold, struct clock *under);
 int64_t hold_clock_now(const struct hold_clock *hold);

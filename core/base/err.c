@@ -28,12 +28,12 @@ static void put(struct err *err, const char *text)
 }
 
 /* Into an array of the function whose arguments these are. */
-#define FORMAT(text, fmt)                                                                                              \
-    do {                                                                                                               \
-        va_list args;                                                                                                  \
-        va_start(args, fmt);                                                                                           \
-        vsnprintf(text, sizeof(text), fmt, args);                                                                      \
-        va_end(args);                                                                                                  \
+#define FORMAT(text, fmt)                         \
+    do {                                          \
+        va_list args;                             \
+        va_start(args, fmt);                      \
+        vsnprintf(text, sizeof(text), fmt, args); \
+        va_end(args);                             \
     } while (0)
 
 int err_set(struct err *err, const char *fmt, ...)

@@ -11,12 +11,15 @@
 #define CHECKED __attribute__((warn_unused_result))
 
 struct err {
-    int code; /* an errno value where one is the cause, else 0 */
+    int code;  /* an errno value where one is the cause, else 0 */
     long line; /* of the file being read, 0 when that means nothing */
     char text[480];
 };
 
-#define ERR_INIT {0, 0, ""}
+#define ERR_INIT \
+    {            \
+        0, 0, "" \
+    }
 
 /* Sets the text and returns -1, so that `return err_set(err, …)` reads well. `err` may be NULL. */
 int err_set(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,13 +1,13 @@
 #pragma once
-/* Digests and a table keyed by text. SHA-256 names contents, MD5 names calls (the format of the replay key), FNV spreads
- * table keys. */
+/* Digests and a table keyed by text. SHA-256 names contents, MD5 names calls (the format of the replay key), FNV
+ * spreads table keys. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HASH_SHA256_HEX 65
-#define HASH_MD5_HEX 33
+#define HASH_MD5_HEX    33
 
 struct sha256 {
     uint32_t state[8];

@@ -24,13 +24,13 @@ enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSO
 /* An immutable value. Members of an object and items of an array are a list in source order. */
 struct json {
     enum json_type type;
-    uint32_t count;         /* members or items */
-    const char *key;        /* name within the object around it, else NULL */
-    const char *text;       /* string: decoded; number: as written; NUL-terminated */
-    size_t len;             /* of text */
+    uint32_t count;   /* members or items */
+    const char *key;  /* name within the object around it, else NULL */
+    const char *text; /* string: decoded; number: as written; NUL-terminated */
+    size_t len;       /* of text */
     const struct json *child;
     const struct json *next;
-    const char *src;        /* where the value stands in the parsed text, and how long it is */
+    const char *src; /* where the value stands in the parsed text, and how long it is */
     size_t src_len;
 };
 
@@ -56,13 +56,13 @@ const char *json_type_name(enum json_type type); /* "null", "boolean", "number",
 
 /* How a value is written out. */
 enum json_style {
-    JSON_COMPACT = 0,      /* {"a":1,"b":[2]} — one line, as in the journal */
-    JSON_SPACED = 1,       /* {"a": 1, "b": [2]} — Python's default separators */
-    JSON_SORTED = 2,       /* members by key */
-    JSON_ASCII = 4,        /* every character above 0x7e as \uXXXX */
-    JSON_PRETTY = 8,       /* for reading: two spaces, one member a line */
-    JSON_PYTHON = JSON_SPACED | JSON_ASCII,              /* json.dumps(x) */
-    JSON_CANONICAL = JSON_PYTHON | JSON_SORTED,          /* json.dumps(x, sort_keys=True): what call digests hash */
+    JSON_COMPACT = 0,                           /* {"a":1,"b":[2]} — one line, as in the journal */
+    JSON_SPACED = 1,                            /* {"a": 1, "b": [2]} — Python's default separators */
+    JSON_SORTED = 2,                            /* members by key */
+    JSON_ASCII = 4,                             /* every character above 0x7e as \uXXXX */
+    JSON_PRETTY = 8,                            /* for reading: two spaces, one member a line */
+    JSON_PYTHON = JSON_SPACED | JSON_ASCII,     /* json.dumps(x) */
+    JSON_CANONICAL = JSON_PYTHON | JSON_SORTED, /* json.dumps(x, sort_keys=True): what call digests hash */
 };
 void json_write(struct strbuf *out, const struct json *value, unsigned style);
 /* A string with quotes and escapes; malformed UTF-8 becomes U+FFFD, NUL bytes too. */

@@ -1,9 +1,9 @@
 #pragma once
 /* Libraries loaded when they are first needed.
  *
- * libcurl and libgit2 bring some thirty libraries of their own. Linking them at every start costs more than all the rest
- * of starting, and most runs call neither; nor libseccomp. So the files that know them list the functions they call and
- * fill a struct of pointers on first use; the headers are the ordinary ones, so types are checked as ever. */
+ * libcurl and libgit2 bring some thirty libraries of their own. Linking them at every start costs more than all the
+ * rest of starting, and most runs call neither; nor libseccomp. So the files that know them list the functions they
+ * call and fill a struct of pointers on first use; the headers are the ordinary ones, so types are checked as ever. */
 
 #include "err.h"
 #include <stddef.h>

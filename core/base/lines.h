@@ -12,9 +12,9 @@ struct lines {
     bool skipping;      /* the line at hand is too long */
 };
 
-#define LINES_INIT(max)                                                                                                \
-    {                                                                                                                  \
-        .part = STRBUF_INIT, .limit = (max)                                                                            \
+#define LINES_INIT(max)                     \
+    {                                       \
+        .part = STRBUF_INIT, .limit = (max) \
     }
 void lines_release(struct lines *lines);
 /* Calls `line` for each whole line, without its newline and without a NUL behind it. Stops early when `line` returns

@@ -1,6 +1,7 @@
 #pragma once
 /* The program's own log, for us and for bug reports: one line per message, escaped so that a hostile text cannot forge
- * a line, and without the values of secrets (redact.h). Nothing a user must know is only here. Off until log_open; safe from any thread. */
+ * a line, and without the values of secrets (redact.h). Nothing a user must know is only here. Off until log_open; safe
+ * from any thread. */
 
 #include "err.h"
 
@@ -11,6 +12,6 @@ int log_open(const char *path, enum log_level least, struct err *err) CHECKED;
 void log_close(void);
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
-#define log_info(...) log_at(LOG_INFO, __VA_ARGS__)
-#define log_warn(...) log_at(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  log_at(LOG_WARN, __VA_ARGS__)
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)

@@ -8,7 +8,8 @@
  * and no pool work is under way, the clock jumps to the next timer. So a test of a 45 s deadline takes no time and runs
  * the same code.
  *
- * Timers, tasks and works are embedded in their owner's struct, zeroed at first; a stopped timer may be freed at once. */
+ * Timers, tasks and works are embedded in their owner's struct, zeroed at first; a stopped timer may be freed at once.
+ */
 
 #include "clock.h"
 #include <signal.h>

@@ -23,12 +23,12 @@ void loop_meter_leave(void);
 void loop_meter_away(bool away);
 
 /* `kind` and `callback` name it in the sentence; `call` is the call itself. */
-#define LOOP_CALL(kind, callback, call)                                                                                \
-    do {                                                                                                               \
-        bool metered_ = loop_metered;                                                                                  \
-        if (metered_)                                                                                                  \
-            loop_meter_enter(kind, (uintptr_t)(callback));                                                             \
-        call;                                                                                                          \
-        if (metered_)                                                                                                  \
-            loop_meter_leave();                                                                                        \
+#define LOOP_CALL(kind, callback, call)                    \
+    do {                                                   \
+        bool metered_ = loop_metered;                      \
+        if (metered_)                                      \
+            loop_meter_enter(kind, (uintptr_t)(callback)); \
+        call;                                              \
+        if (metered_)                                      \
+            loop_meter_leave();                            \
     } while (0)

@@ -23,11 +23,11 @@ void argv_free(char **argv); /* NULL: nothing */
 /* Frees and forgets at the end of the scope: CLEANUP(strbuf) struct strbuf s = STRBUF_INIT; */
 #define CLEANUP(type) __attribute__((cleanup(type##_cleanup)))
 /* Takes the pointer out of a CLEANUP variable: return steal(&p); */
-#define steal(place)                       \
-    ({                                     \
+#define steal(place)                        \
+    ({                                      \
         __typeof__(*(place)) it = *(place); \
-        *(place) = NULL;                   \
-        it;                                \
+        *(place) = NULL;                    \
+        it;                                 \
     })
 
 static inline void free_cleanup(void *place)
@@ -42,15 +42,15 @@ static inline void fd_cleanup(int *fd)
 }
 
 /* Makes room for one more item: GROW(list->items, list->count, list->room). Doubles, so appending is O(1). */
-#define GROW(items, count, room)                                            \
-    do {                                                                    \
-        if ((count) >= (room)) {                                            \
-            (room) = (room) ? (room) * 2 : 8;                               \
+#define GROW(items, count, room)                                                \
+    do {                                                                        \
+        if ((count) >= (room)) {                                                \
+            (room) = (room) ? (room)*2 : 8;                                     \
             (items) = xreallocarray((items), (size_t)(room), sizeof(*(items))); \
-        }                                                                   \
+        }                                                                       \
     } while (0)
 
 /* The struct of which `pointer` points to a member. */
-#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

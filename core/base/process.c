@@ -563,8 +563,8 @@ int process_run_in_terminal(const struct process_spec *spec, struct process_end 
     return run_here(spec, NULL, 0, end, err);
 }
 
-int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most,
-                             struct process_end *end, struct err *err)
+int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most, struct process_end *end,
+                             struct err *err)
 {
     return run_here(spec, said, most, end, err);
 }

@@ -136,7 +136,7 @@ void process_free(struct process *process); /* NULL: nothing */
 /* Runs the process on the user's terminal to its end, in our process group, so that job control works: if it is
  * suspended, we are too. Blocks. It has the user's keyring. -1: it could not be run. */
 int process_run_in_terminal(const struct process_spec *spec, struct process_end *end, struct err *err) CHECKED;
-/* The same, without input, and what it prints is added to `said`: the first `most` bytes or a little more, then it loses
- * its reader. It may still ask at the terminal, for a password. */
-int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most,
-                             struct process_end *end, struct err *err) CHECKED;
+/* The same, without input, and what it prints is added to `said`: the first `most` bytes or a little more, then it
+ * loses its reader. It may still ask at the terminal, for a password. */
+int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most, struct process_end *end,
+                             struct err *err) CHECKED;

@@ -27,8 +27,8 @@ int utf8_width(uint32_t cp);
 /* Must a character not be sent to a terminal as it is? Controls (C0, DEL, C1), bidirectional controls, line separators,
  * and what is invisible. */
 bool utf8_unsafe(uint32_t cp);
-/* How a character is shown that cannot be sent as it is (^X, <U+202E>): writes it to `out` and returns its length, which
- * is its width too. 0: it can be sent. */
+/* How a character is shown that cannot be sent as it is (^X, <U+202E>): writes it to `out` and returns its length,
+ * which is its width too. 0: it can be sent. */
 size_t utf8_spell(uint32_t cp, char out[16]);
 /* Columns that text takes after utf8_sanitize. */
 size_t utf8_columns(const char *text, size_t len);

@@ -252,17 +252,17 @@ static int take_approve(struct reading *reading, const struct json *value)
     return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
 }
 
-#define TOP_TEXT(field)                                                                                                \
-    static int take_##field(struct reading *reading, const struct json *value)                                         \
-    {                                                                                                                  \
-        reading->config->field = config_keep(reading, value);                                                          \
-        return 0;                                                                                                      \
+#define TOP_TEXT(field)                                                        \
+    static int take_##field(struct reading *reading, const struct json *value) \
+    {                                                                          \
+        reading->config->field = config_keep(reading, value);                  \
+        return 0;                                                              \
     }
-#define TOP_TRUTH(field)                                                                                               \
-    static int take_##field(struct reading *reading, const struct json *value)                                         \
-    {                                                                                                                  \
-        reading->config->field = json_bool(value, false);                                                              \
-        return 0;                                                                                                      \
+#define TOP_TRUTH(field)                                                       \
+    static int take_##field(struct reading *reading, const struct json *value) \
+    {                                                                          \
+        reading->config->field = json_bool(value, false);                      \
+        return 0;                                                              \
     }
 TOP_TEXT(model)
 TOP_TEXT(system_prompt)

@@ -1,5 +1,6 @@
 #pragma once
-/* The "mcpServers" of config.json, and files that other programs keep in the same form. Between config.c and config_mcp.c. */
+/* The "mcpServers" of config.json, and files that other programs keep in the same form. Between config.c and
+ * config_mcp.c. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -14,7 +15,7 @@ struct config_lines {
 };
 
 /* Adds the servers of the object. `foreign`: a file of another program's, whose other keys are noted, not refused. */
-int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const struct json *servers, struct config_lines *lines,
-                    bool foreign, struct err *err) CHECKED;
+int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const struct json *servers,
+                    struct config_lines *lines, bool foreign, struct err *err) CHECKED;
 /* Folders that are not absolute are meant from where the file is: of the servers from `first` on. */
 void config_mcp_place(struct arena *arena, struct mcp_specs *specs, size_t first, const char *file);

@@ -1,5 +1,5 @@
-/* "models": what a person wants to ask, by names of their own. What is wrong with a model by itself is told when the file
- * is read; what it lacks only when it is used, so that a half written one does not stop the others. */
+/* "models": what a person wants to ask, by names of their own. What is wrong with a model by itself is told when the
+ * file is read; what it lacks only when it is used, so that a half written one does not stop the others. */
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MODEL_TEXT(field)                                                                                              \
-    static int take_##field(struct reading *reading, const struct json *value)                                         \
-    {                                                                                                                  \
-        reading->model->field = config_keep(reading, value);                                                           \
-        return 0;                                                                                                      \
+#define MODEL_TEXT(field)                                                      \
+    static int take_##field(struct reading *reading, const struct json *value) \
+    {                                                                          \
+        reading->model->field = config_keep(reading, value);                   \
+        return 0;                                                              \
     }
 MODEL_TEXT(file)
 MODEL_TEXT(model)
@@ -55,10 +55,11 @@ static int take_key_env(struct reading *reading, const struct json *value)
     reading->model->key_env = config_keep(reading, value);
     if (names_variable(reading->model->key_env))
         return 0;
-    err_set(reading->err,
-            "\"key_env\" of the model \"%.60s\" is no name of an environment variable (the key itself does not belong in "
-            "the file)",
-            reading->model->name);
+    err_set(
+        reading->err,
+        "\"key_env\" of the model \"%.60s\" is no name of an environment variable (the key itself does not belong in "
+        "the file)",
+        reading->model->name);
     return config_at_line(reading, value);
 }
 
@@ -103,10 +104,10 @@ static int take_positive(struct reading *reading, const struct json *value, doub
     return config_at_line(reading, value);
 }
 
-#define PRICE(field)                                                                                                   \
-    static int take_price_##field(struct reading *reading, const struct json *value)                                   \
-    {                                                                                                                  \
-        return take_positive(reading, value, &reading->model->prices.field);                                           \
+#define PRICE(field)                                                                 \
+    static int take_price_##field(struct reading *reading, const struct json *value) \
+    {                                                                                \
+        return take_positive(reading, value, &reading->model->prices.field);         \
     }
 PRICE(input)
 PRICE(output)
@@ -128,7 +129,8 @@ static int take_prices(struct reading *reading, const struct json *value)
         return -1;
     if (!isnan(prices->input) && !isnan(prices->output))
         return 0;
-    err_set(reading->err, "the prices of the model \"%.60s\" need \"input\" and \"output\", in US dollars per million tokens",
+    err_set(reading->err,
+            "the prices of the model \"%.60s\" need \"input\" and \"output\", in US dollars per million tokens",
             reading->model->name);
     return config_at_line(reading, value);
 }
@@ -156,18 +158,12 @@ static int take_allow_http(struct reading *reading, const struct json *value)
 }
 
 static const struct key model_keys[] = {
-    {"provider", A_TEXT, take_provider},
-    {"file", A_TEXT, take_file},
-    {"base_url", A_TEXT, take_base_url},
-    {"model", A_TEXT, take_model},
-    {"key_env", A_TEXT, take_key_env},
-    {"key_command", A_TEXT, take_key_command},
-    {"allow_http", A_TRUTH, take_allow_http},
-    {"options", AN_OBJECT, take_options},
-    {"prices", AN_OBJECT, take_prices},
-    {"idle_s", A_NUMBER, take_idle},
-    {"answer_mb", A_NUMBER, take_answer_mb},
-    {"keep_reasoning", A_TRUTH, take_reasoning},
+    {"provider", A_TEXT, take_provider},      {"file", A_TEXT, take_file},
+    {"base_url", A_TEXT, take_base_url},      {"model", A_TEXT, take_model},
+    {"key_env", A_TEXT, take_key_env},        {"key_command", A_TEXT, take_key_command},
+    {"allow_http", A_TRUTH, take_allow_http}, {"options", AN_OBJECT, take_options},
+    {"prices", AN_OBJECT, take_prices},       {"idle_s", A_NUMBER, take_idle},
+    {"answer_mb", A_NUMBER, take_answer_mb},  {"keep_reasoning", A_TRUTH, take_reasoning},
 };
 
 static int take_model_entry(struct reading *reading, const struct json *value)
@@ -184,12 +180,15 @@ static int take_model_entry(struct reading *reading, const struct json *value)
     if (config_walk(reading, within, value, model_keys, COUNT_OF(model_keys)))
         return -1;
     if (!reading->model->provider) {
-        err_set(reading->err, "the model \"%.60s\" has no \"provider\" (say \"anthropic\", \"openai\", or \"scripted\" and a \"file\")",
-                value->key);
+        err_set(
+            reading->err,
+            "the model \"%.60s\" has no \"provider\" (say \"anthropic\", \"openai\", or \"scripted\" and a \"file\")",
+            value->key);
         return config_at_line(reading, value);
     }
     if (reading->model->key_env && reading->model->key_command) {
-        err_set(reading->err, "the model \"%.60s\" has \"key_env\" and \"key_command\" (take one of them out)", value->key);
+        err_set(reading->err, "the model \"%.60s\" has \"key_env\" and \"key_command\" (take one of them out)",
+                value->key);
         return config_at_line(reading, value);
     }
     return 0;
@@ -224,8 +223,8 @@ static char *key_of_command(const struct config_model *model, struct err *err)
     const char *const argv[] = {"/bin/sh", "-c", model->key_command, NULL};
     struct process_end end;
     struct err why = ERR_INIT;
-    if (process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said,
-                                 KEYED_BYTES_MAX, &end, &why)) {
+    if (process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said, KEYED_BYTES_MAX,
+                                 &end, &why)) {
         err_set(err, "the key_command of the model \"%.60s\" cannot be started: %s", model->name, why.text);
         return NULL;
     }

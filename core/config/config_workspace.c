@@ -18,16 +18,16 @@ static int take_number(struct reading *reading, const struct json *value, int64_
     return 0;
 }
 
-#define NUMBER(field, least, most)                                                                                     \
-    static int take_##field(struct reading *reading, const struct json *value)                                         \
-    {                                                                                                                  \
-        return take_number(reading, value, least, most, &reading->config->workspace.field);                            \
+#define NUMBER(field, least, most)                                                          \
+    static int take_##field(struct reading *reading, const struct json *value)              \
+    {                                                                                       \
+        return take_number(reading, value, least, most, &reading->config->workspace.field); \
     }
-#define TRUTH(field)                                                                                                   \
-    static int take_##field(struct reading *reading, const struct json *value)                                         \
-    {                                                                                                                  \
-        reading->config->workspace.field = json_bool(value, false);                                                    \
-        return 0;                                                                                                      \
+#define TRUTH(field)                                                           \
+    static int take_##field(struct reading *reading, const struct json *value) \
+    {                                                                          \
+        reading->config->workspace.field = json_bool(value, false);            \
+        return 0;                                                              \
     }
 NUMBER(max_disk_mb, 1, 1 << 20)
 NUMBER(memory_mb, 16, 1 << 20)

@@ -24,7 +24,8 @@ static const char *look_up(struct arena *arena, const char *inside, size_t len, 
     return instead;
 }
 
-const char *config_expand(struct arena *arena, const char *text, void (*missing)(void *user, const char *name), void *user)
+const char *config_expand(struct arena *arena, const char *text, void (*missing)(void *user, const char *name),
+                          void *user)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     for (const char *open, *close; (open = strstr(text, "${")) && (close = strchr(open, '}')); text = close + 1) {

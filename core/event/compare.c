@@ -8,8 +8,8 @@
 
 /* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
  * took from the cache is not recorded, how excerpts are ranked may get better, a script has a new name and takes
- * another while each time it runs, and what a write loses depends on who runs it on which file system. Old recordings lack
- * the effect of a wave; tool.started has it. */
+ * another while each time it runs, and what a write loses depends on who runs it on which file system. Old recordings
+ * lack the effect of a wave; tool.started has it. */
 static const struct {
     const char *field, *members;
 } ignored[] = {{"artifact", "id path"},

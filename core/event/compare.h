@@ -1,6 +1,6 @@
 #pragma once
-/* Whether a field of a recorded event and the same field of a run say the same, and where they differ first. What differs
- * by nature does not count: names made anew, times, today's date, what was remembered. */
+/* Whether a field of a recorded event and the same field of a run say the same, and where they differ first. What
+ * differs by nature does not count: names made anew, times, today's date, what was remembered. */
 
 #include "event.h"
 

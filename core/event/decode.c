@@ -4,7 +4,8 @@
  * the layout of the type. Our own lines have their fields in the order of the table, so each search starts behind the
  * field found last. Records inside the line are read the same way, straight from their slice of the line.
  *
- * Lines are untrusted. What one line may cost is bounded: EVENT_WHOLE bytes and EVENT_ITEMS_MAX items in all its lists. */
+ * Lines are untrusted. What one line may cost is bounded: EVENT_WHOLE bytes and EVENT_ITEMS_MAX items in all its lists.
+ */
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -133,7 +134,8 @@ static void *next_item(struct decoder *decoder, void **items, size_t count, size
     return (char *)*items + count * size;
 }
 
-static void decode_record(struct decoder *decoder, struct event_layout layout, void *body, const char *text, size_t len);
+static void decode_record(struct decoder *decoder, struct event_layout layout, void *body, const char *text,
+                          size_t len);
 
 static void decode_item(struct decoder *decoder, enum event_kind kind, struct event_layout layout, void *item,
                         const struct json_member *member)

@@ -48,11 +48,11 @@ enum event_type event_type_from_name(const char *name, size_t len)
 #define ROW(kind_, field, record_, ...) \
     {.name = #field, .kind = kind_, .record = EVENT_RECORD_##record_, .offset = offsetof(self, field)},
 #define F(kind, ...) ROW(EVENT_KIND_##kind, __VA_ARGS__, NONE, )
-#define LAYOUT(what, ...)                                                        \
-    {                                                                            \
-        typedef struct event_##what self;                                        \
-        static const struct event_field table[] = {__VA_ARGS__{.name = NULL}};   \
-        return (struct event_layout){table, COUNT_OF(table) - 1, sizeof(self)};  \
+#define LAYOUT(what, ...)                                                       \
+    {                                                                           \
+        typedef struct event_##what self;                                       \
+        static const struct event_field table[] = {__VA_ARGS__{.name = NULL}};  \
+        return (struct event_layout){table, COUNT_OF(table) - 1, sizeof(self)}; \
     }
 
 struct event_layout event_layout(enum event_type type)
@@ -75,8 +75,8 @@ struct event_layout event_layout(enum event_type type)
 struct event_layout event_record_layout(enum event_record record)
 {
     switch (record) {
-#define REC(name, ...)            \
-    case EVENT_RECORD_##name:     \
+#define REC(name, ...)        \
+    case EVENT_RECORD_##name: \
         LAYOUT(name, __VA_ARGS__)
 #define EVENT(ID, member, name, doc, ...)
 #include "event.def"
@@ -352,8 +352,9 @@ void event_schema(struct strbuf *out)
     json_add_str(&w, "title", "One line of a Keyturn transcript");
     json_add_str(&w, "type", "object");
     json_add_raw(&w, "required", "[\"type\"]");
-    json_add_raw(&w, "properties", "{\"seq\":{\"type\":\"integer\"},\"t\":{\"type\":\"integer\"},"
-                                   "\"turn\":{\"type\":\"integer\"},\"type\":{\"type\":\"string\"}}");
+    json_add_raw(&w, "properties",
+                 "{\"seq\":{\"type\":\"integer\"},\"t\":{\"type\":\"integer\"},"
+                 "\"turn\":{\"type\":\"integer\"},\"type\":{\"type\":\"string\"}}");
     json_open(&w, "allOf", '[');
     for (int type = EVENT_OTHER + 1; type < EVENT_TYPE_COUNT; type++)
         schema_event(&w, (enum event_type)type);

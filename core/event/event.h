@@ -1,8 +1,9 @@
 #pragma once
 /* An event: a fact, in the past tense, immutable. event.def is the list.
  *
- * One JSON object per line: seq, t, turn, type, then the fields of the type. In memory an event is a struct. A new event
- * borrows everything it points to while it is emitted. A decoded event owns everything in the arena of its reader. */
+ * One JSON object per line: seq, t, turn, type, then the fields of the type. In memory an event is a struct. A new
+ * event borrows everything it points to while it is emitted. A decoded event owns everything in the arena of its
+ * reader. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -65,23 +66,23 @@ struct event_ints {
 #define EVENT_C_INTS(field)         struct event_ints field;
 #define EVENT_C_OREC(field, record) const struct event_##record *field;
 #define EVENT_C_RECS(field, record) struct event_##record##_list field;
-/* Bit i of `present`: the line had the i-th field, or null. 0 in what was not decoded. The fold reads it in records where
- * a missing field differs from null; code that makes such a record sets EVENT_ALL_PRESENT. */
+/* Bit i of `present`: the line had the i-th field, or null. 0 in what was not decoded. The fold reads it in records
+ * where a missing field differs from null; code that makes such a record sets EVENT_ALL_PRESENT. */
 #define EVENT_ALL_PRESENT UINT64_MAX
-#define F(kind, ...) EVENT_C_##kind(__VA_ARGS__)
-#define REC(name, ...)                         \
-    struct event_##name {                      \
-        uint64_t present;                      \
-        __VA_ARGS__                            \
-    };                                         \
-    struct event_##name##_list {               \
-        const struct event_##name *items;      \
-        size_t count;                          \
+#define F(kind, ...)      EVENT_C_##kind(__VA_ARGS__)
+#define REC(name, ...)                    \
+    struct event_##name {                 \
+        uint64_t present;                 \
+        __VA_ARGS__                       \
+    };                                    \
+    struct event_##name##_list {          \
+        const struct event_##name *items; \
+        size_t count;                     \
     };
-#define EVENT(ID, member, name, doc, ...)      \
-    struct event_##member {                    \
-        uint64_t present;                      \
-        __VA_ARGS__                            \
+#define EVENT(ID, member, name, doc, ...) \
+    struct event_##member {               \
+        uint64_t present;                 \
+        __VA_ARGS__                       \
     };
 #include "event.def"
 #undef EVENT

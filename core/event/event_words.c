@@ -117,10 +117,10 @@ static const char *names(struct arena *arena, const void *items, size_t count, s
     return arena_memdup0(arena, out.buf, out.len);
 }
 #define STRINGS(list) names(&arena, (list).items, (list).count, sizeof(*(list).items), 0, EVENT_RECORD_NONE, 0)
-#define NAMES(list, record, name)                                                                                      \
+#define NAMES(list, record, name) \
     names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, name), 0, 0)
-#define FILES(list, record)                                                                                            \
-    names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, path),            \
+#define FILES(list, record)                                                                                 \
+    names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, path), \
           EVENT_RECORD_##record, offsetof(struct event_##record, added))
 
 /* "c1, c2 | c3" */
@@ -198,11 +198,11 @@ static const char *outcome_named(struct arena *arena, const struct event_tool_fi
 static void event_row(struct strbuf *out, const struct event *event)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-#define ROW(ID, member, ...)                                                                                           \
-    case EVENT_##ID: {                                                                                                 \
-        const struct event_##member *e = &event->member;                                                               \
-        row(out, __VA_ARGS__);                                                                                         \
-        break;                                                                                                         \
+#define ROW(ID, member, ...)                             \
+    case EVENT_##ID: {                                   \
+        const struct event_##member *e = &event->member; \
+        row(out, __VA_ARGS__);                           \
+        break;                                           \
     }
     /* clang-format off */
     switch (event->type) {
@@ -530,9 +530,9 @@ static void turn_finished(struct strbuf *out, const struct event_turn_finished *
 /* The sentence of a type that has one; false when its row says as much. */
 static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
 {
-#define SAY(ID, member)                                                                                                \
-    case EVENT_##ID:                                                                                                   \
-        member(out, &event->member);                                                                                   \
+#define SAY(ID, member)              \
+    case EVENT_##ID:                 \
+        member(out, &event->member); \
         return true;
     /* clang-format off */
     switch (event->type) {

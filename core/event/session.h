@@ -5,9 +5,9 @@
  * becomes an entry in `faults`. A live run, a replay, a test and a recorded file go through it alike.
  *
  * It owns what lists show: rows hold numbers, interned names and short texts, and the seq of the event that holds the
- * rest; who wants a long text reads that line of the journal. So it stays small, whatever was recorded. Rows refer to each
- * other by index, never by pointer. Short texts are in a text_pool, are cut to SESSION_TEXT characters, never NULL and not
- * sanitized. */
+ * rest; who wants a long text reads that line of the journal. So it stays small, whatever was recorded. Rows refer to
+ * each other by index, never by pointer. Short texts are in a text_pool, are cut to SESSION_TEXT characters, never NULL
+ * and not sanitized. */
 
 #include "base/hash.h"
 #include "event.h"
@@ -57,7 +57,7 @@ struct session_step {
     uint32_t compacted_seq; /* the messages were made smaller before it; 0: they were not */
     int64_t requested_t, responded_t;
     int64_t input_tokens, output_tokens;
-    double cost_usd; /* NaN: not known */
+    double cost_usd;  /* NaN: not known */
     const char *text; /* of the answer */
 };
 

@@ -17,7 +17,7 @@ static void *assign_items(void *have, uint32_t *room, const void *items, uint32_
         memcpy(have, items, (size_t)count * size);
     return have;
 }
-#define ASSIGN(to, from, field, count, room)                                                                           \
+#define ASSIGN(to, from, field, count, room) \
     (to)->field = assign_items((to)->field, &(to)->room, (from)->field, (from)->count, sizeof(*(from)->field))
 
 static void assign_text(struct strbuf *to, const struct strbuf *from)
@@ -53,9 +53,9 @@ void session_assign(struct session *to, const struct session *from)
     text_pool_share(from->texts); /* first: it may be the one that `to` has */
     text_pool_free(kept.texts);
     assign_names(to->names, from->names, from->call_count);
-#define ROWS(rows, count, room)                                                                                        \
-    to->rows = kept.rows;                                                                                              \
-    to->room = kept.room;                                                                                              \
+#define ROWS(rows, count, room) \
+    to->rows = kept.rows;       \
+    to->room = kept.room;       \
     ASSIGN(to, from, rows, count, room)
     ROWS(turns, turn_count, turn_room);
     ROWS(steps, step_count, step_room);

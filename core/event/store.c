@@ -68,8 +68,8 @@ static struct store *locked(struct store *store)
 }
 
 /* Until the end of the scope. */
-#define LOCK(store)                                                                                                    \
-    CLEANUP(unlock) struct store *lock_ = locked(store);                                                               \
+#define LOCK(store)                                      \
+    CLEANUP(unlock) struct store *lock_ = locked(store); \
     (void)lock_
 
 static sqlite3_stmt *prepare(struct store *store, const char *sql)

@@ -1,8 +1,8 @@
 #pragma once
 /* The short texts of the rows of a fold, shared by all folds of one journal.
  *
- * A text is made once, never changes and stays until the last owner lets go, so rows hold plain pointers: a keyframe of a
- * replay is a copy of rows, and folding the same events again finds the texts that are there. Equal texts are one. */
+ * A text is made once, never changes and stays until the last owner lets go, so rows hold plain pointers: a keyframe of
+ * a replay is a copy of rows, and folding the same events again finds the texts that are there. Equal texts are one. */
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-/* Events, calls and their outcomes in words: what the rows of the fold keep, what lists, accounts and heads say. Nothing
- * here is made safe for a terminal and line breaks stay as they are: who shows it does that.
+/* Events, calls and their outcomes in words: what the rows of the fold keep, what lists, accounts and heads say.
+ * Nothing here is made safe for a terminal and line breaks stay as they are: who shows it does that.
  *
  * Arguments, outputs and what a script sends belong to others: event_leaf is where they are parsed. */
 
@@ -49,7 +49,8 @@ const char *words_last_line(const char *text, size_t *len);
 /* The line of a script, from 1 on, that a traceback or a message names last; 0: none. */
 size_t words_script_line(const char *text);
 
-/* "exit 3", "signal 11", "stopped", "timed out": how the program of a call ended (session.h); NULL when it ended well. */
+/* "exit 3", "signal 11", "stopped", "timed out": how the program of a call ended (session.h); NULL when it ended well.
+ */
 #define WORDS_STATE_MAX 16
 const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX]);
 /* The call's state in a word, and of one that is done how its program ended where that was not well. */
@@ -58,6 +59,6 @@ const char *words_call_state(const struct session_call *call, char out[WORDS_STA
 void words_call_times(struct strbuf *out, const struct session_call *call);
 /* "read", "write", "net", "destroy"; what it does not know stays as it is. */
 const char *words_effect(const char *effect);
-/* The same of a call of this tool. Our own that runs scripts says so, unless the script may do worse than read and write:
- * what it writes stays in its sandbox. Another tool's argument of that name promises nothing. */
+/* The same of a call of this tool. Our own that runs scripts says so, unless the script may do worse than read and
+ * write: what it writes stays in its sandbox. Another tool's argument of that name promises nothing. */
 const char *words_call_effect(const char *effect, const char *tool);

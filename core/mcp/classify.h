@@ -1,9 +1,9 @@
 #pragma once
 /* What a server says about its tools, as effect classes.
  *
- * Hints are claims, not facts. A server that the user has marked as trusted is believed; of any other every tool counts as
- * the worst there is. A rule of the user's for a tool stands above both; one for all tools of a server ("*") is the least
- * they count as, and the server's own hints may only raise it. */
+ * Hints are claims, not facts. A server that the user has marked as trusted is believed; of any other every tool counts
+ * as the worst there is. A rule of the user's for a tool stands above both; one for all tools of a server ("*") is the
+ * least they count as, and the server's own hints may only raise it. */
 
 #include "spec.h"
 
@@ -16,7 +16,7 @@ struct mcp_class {
     unsigned bits;      /* enum mcp_bits; 0: it only reads */
     enum effect effect; /* the strongest of them */
     bool idempotent;
-    bool asks;          /* a call needs a decision */
+    bool asks; /* a call needs a decision */
 };
 
 /* By the tool's annotations; NULL: it has none. */

@@ -1,6 +1,6 @@
 #pragma once
-/* What a server answers to a call, as the reply of a tool. Everything of the server's stands below a key of ours, so that
- * nothing it says can be taken for a word of the executor's. */
+/* What a server answers to a call, as the reply of a tool. Everything of the server's stands below a key of ours, so
+ * that nothing it says can be taken for a word of the executor's. */
 
 struct json;
 struct strbuf;

@@ -1,8 +1,8 @@
 /* How a conversation begins.
  *
- * The probe (server/discover) is how the way of talking is found out; anything but a clear answer means the old one, also
- * that the server ends for being asked: then it is started once more and not asked again. What was found is remembered
- * as long as the program runs. */
+ * The probe (server/discover) is how the way of talking is found out; anything but a clear answer means the old one,
+ * also that the server ends for being asked: then it is started once more and not asked again. What was found is
+ * remembered as long as the program runs. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,7 +21,8 @@ char *mcp_server_params(const struct mcp_server *server, const char *members, co
     json_open(&w, NULL, '{');
     if (server->modern || server->probing) {
         json_add_str(&w, "io.modelcontextprotocol/protocolVersion", MODERN);
-        json_add_raw(&w, "io.modelcontextprotocol/clientInfo", "{\"name\":\"keyturn\",\"version\":\"" KEYTURN_VERSION "\"}");
+        json_add_raw(&w, "io.modelcontextprotocol/clientInfo",
+                     "{\"name\":\"keyturn\",\"version\":\"" KEYTURN_VERSION "\"}");
         json_add_raw(&w, "io.modelcontextprotocol/clientCapabilities", "{}");
     }
     if (progress_token)

@@ -1,6 +1,6 @@
 #pragma once
-/* Tool servers on stdio (the Model Context Protocol): processes that the user named, whose tools a session has beside its
- * own.
+/* Tool servers on stdio (the Model Context Protocol): processes that the user named, whose tools a session has beside
+ * its own.
  *
  *     mcp = mcp_open(loop, &specs, workspace);   starts them all, at once
  *     mcp_wait(mcp, MCP_WAIT_S);                 runs the loop until each is ready or failed, or the time is over
@@ -8,9 +8,10 @@
  *     …                                          the session
  *     mcp_close(mcp);                            asks them to end, and ends them
  *
- * The tools of a turn are those that were there when it began: that is what its recording says. A server that comes later,
- * or offers others later, has them in the next turn (mcp_source); a tool that was changed under a turn's feet is refused.
- * One that ends is started again, after a pause that grows, and calls wait for it as long as their own time allows. */
+ * The tools of a turn are those that were there when it began: that is what its recording says. A server that comes
+ * later, or offers others later, has them in the next turn (mcp_source); a tool that was changed under a turn's feet is
+ * refused. One that ends is started again, after a pause that grows, and calls wait for it as long as their own time
+ * allows. */
 
 #include "classify.h"
 #include "spec.h"
@@ -27,8 +28,8 @@ enum mcp_state {
     MCP_OFF,      /* the user switched it off */
     MCP_STARTING, /* not ready yet */
     MCP_READY,
-    MCP_PAUSING,  /* it ended, and is started again soon */
-    MCP_FAILED,   /* it is not there and will not be */
+    MCP_PAUSING, /* it ended, and is started again soon */
+    MCP_FAILED,  /* it is not there and will not be */
 };
 
 /* A tool as doctor shows it. */
@@ -47,10 +48,10 @@ struct mcp_status {
     const char *protocol;        /* the version spoken; NULL: none yet */
     const char *said;            /* the last it wrote to its standard error, hostile text; "" */
     bool trusted;
-    const char *note;            /* of its entry in the configuration */
-    size_t tool_count;           /* that a session has */
-    size_t offer_count;          /* with those that are left out */
-    bool news;                   /* the next turn has other tools of it */
+    const char *note;   /* of its entry in the configuration */
+    size_t tool_count;  /* that a session has */
+    size_t offer_count; /* with those that are left out */
+    bool news;          /* the next turn has other tools of it */
 };
 
 /* The specs are copied. */

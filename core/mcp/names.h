@@ -1,7 +1,7 @@
 #pragma once
-/* What a model calls a tool of a server: SERVER__TOOL of letters, digits, _ and -, at most 64 of them, as every provider
- * takes it. Whatever else a server calls itself or its tools is replaced; names that would then be the same are told apart
- * by a few digits that depend on nothing but the names. */
+/* What a model calls a tool of a server: SERVER__TOOL of letters, digits, _ and -, at most 64 of them, as every
+ * provider takes it. Whatever else a server calls itself or its tools is replaced; names that would then be the same
+ * are told apart by a few digits that depend on nothing but the names. */
 
 #include "base/hash.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-/* One conversation with a tool server: requests that each end once, whatever the other side does, and what it says of its
- * own accord. Knows lines and ids, not processes: bytes come in through mcp_peer_receive and go out through `send`.
+/* One conversation with a tool server: requests that each end once, whatever the other side does, and what it says of
+ * its own accord. Knows lines and ids, not processes: bytes come in through mcp_peer_receive and go out through `send`.
  *
  * Everything on the loop thread. No callback comes from within mcp_peer_ask. */
 

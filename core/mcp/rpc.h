@@ -1,6 +1,6 @@
 #pragma once
-/* JSON-RPC 2.0 as tool servers speak it on stdio: one message a line. Reading never trusts the sender: a line has a largest
- * length and a largest number of values, and what is no message is told apart from what is one. */
+/* JSON-RPC 2.0 as tool servers speak it on stdio: one message a line. Reading never trusts the sender: a line has a
+ * largest length and a largest number of values, and what is no message is told apart from what is one. */
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -11,8 +11,8 @@
 struct arena;
 struct json;
 
-#define RPC_LINE_MAX   ((size_t)8 << 20) /* an image as base64 is one line */
-#define RPC_VALUES_MAX 60000             /* of a line: what is parsed takes many times the room of its text */
+#define RPC_LINE_MAX   ((size_t)8 << 20)   /* an image as base64 is one line */
+#define RPC_VALUES_MAX 60000               /* of a line: what is parsed takes many times the room of its text */
 #define RPC_LONG       ((size_t)256 << 10) /* of a line: what it says is looked at on a thread */
 
 enum rpc_code {
@@ -45,7 +45,10 @@ struct rpc_lines {
     struct strbuf held;
     bool skipping;
 };
-#define RPC_LINES_INIT {.held = STRBUF_INIT}
+#define RPC_LINES_INIT      \
+    {                       \
+        .held = STRBUF_INIT \
+    }
 struct rpc_listener {
     void (*line)(void *user, const char *line, size_t len); /* without its end, never empty */
     void (*too_long)(void *user);

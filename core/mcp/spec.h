@@ -20,11 +20,11 @@ struct mcp_spec {
     const char *cwd;         /* NULL: the workspace */
     bool trust;              /* what it says about its tools is believed */
     bool disabled;
-    double timeout_s;        /* of a call; 0: the usual */
+    double timeout_s; /* of a call; 0: the usual */
     const struct mcp_rule *rules;
     size_t rule_count;
-    const char *refused;     /* why it cannot be started at all; NULL: it can */
-    const char *note;        /* what of its entry means nothing here; NULL: all of it means something */
+    const char *refused; /* why it cannot be started at all; NULL: it can */
+    const char *note;    /* what of its entry means nothing here; NULL: all of it means something */
     long line;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-/* What a person can do about a model that did not answer: half a sentence that stands in brackets behind the error. Only
- * where there is something to be done: who is out of breath is asked again without a word of advice. */
+/* What a person can do about a model that did not answer: half a sentence that stands in brackets behind the error.
+ * Only where there is something to be done: who is out of breath is asked again without a word of advice. */
 
 #include "http.h"
 #include <stdbool.h>

@@ -1,9 +1,10 @@
 #pragma once
 /* An answer while it streams in: what the dialects put together piece by piece, and what becomes of it in the end.
  *
- * No tool ever runs on half of its arguments. A stream that ends without its end marker is an error, whatever came. Where
- * the marker came but the answer was cut off (max_tokens), was refused, or did not say that a call is complete, its calls
- * are handed on as incomplete, whatever can be read of them; the turn refuses them and the model reads why. */
+ * No tool ever runs on half of its arguments. A stream that ends without its end marker is an error, whatever came.
+ * Where the marker came but the answer was cut off (max_tokens), was refused, or did not say that a call is complete,
+ * its calls are handed on as incomplete, whatever can be read of them; the turn refuses them and the model reads why.
+ */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -42,11 +43,11 @@ struct answer {
     int64_t fresh_input; /* prompt tokens that no cache had a part in, where they are counted apart */
     double cost_usd;     /* told by the server; NaN: not */
     bool refused;
-    bool ended;          /* the end marker came */
-    char *error;         /* the stream told one; NULL: none */
-    bool retryable;      /* it */
-    bool too_long;       /* it says that the request is too much for the model */
-    struct arena arena;  /* of the event being read */
+    bool ended;         /* the end marker came */
+    char *error;        /* the stream told one; NULL: none */
+    bool retryable;     /* it */
+    bool too_long;      /* it says that the request is too much for the model */
+    struct arena arena; /* of the event being read */
     /* Pieces as they come; NULL: nobody listens. False: nobody wants the rest. */
     bool (*delta)(void *user, const char *text, const char *thinking);
     void *user;

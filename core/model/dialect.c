@@ -82,8 +82,8 @@ int64_t dialect_count(const struct json *usage, const char *field, int64_t other
 /* Words that stand for a state of the server that passes. */
 static bool passes(const char *type)
 {
-    static const char *const words[] = {"overloaded", "rate_limit", "api_error", "timeout", "server_error",
-                                        "unavailable"};
+    static const char *const words[] = {"overloaded", "rate_limit",   "api_error",
+                                        "timeout",    "server_error", "unavailable"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strstr(type, words[i]))
             return true;

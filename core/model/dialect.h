@@ -7,16 +7,16 @@
 
 /* A model that is asked over HTTP, as the config describes it. */
 struct live_spec {
-    const char *provider;  /* name of the dialect */
-    const char *base_url;  /* NULL: the dialect's own */
-    const char *model;     /* what the server calls it */
-    const char *key;       /* NULL: none is sent */
-    const char *options;   /* JSON object of what goes into every request as it is; NULL: nothing */
+    const char *provider; /* name of the dialect */
+    const char *base_url; /* NULL: the dialect's own */
+    const char *model;    /* what the server calls it */
+    const char *key;      /* NULL: none is sent */
+    const char *options;  /* JSON object of what goes into every request as it is; NULL: nothing */
     struct prices prices;
-    int64_t idle_ms;       /* the longest silence of the server; 0: the usual one */
-    bool allow_http;       /* the key may go over plain http to another machine */
-    size_t answer_max;     /* bytes of an answer's stream; 0: the usual 64 MiB */
-    bool keep_reasoning;   /* the model wants its reasoning back with its tool calls */
+    int64_t idle_ms;     /* the longest silence of the server; 0: the usual one */
+    bool allow_http;     /* the key may go over plain http to another machine */
+    size_t answer_max;   /* bytes of an answer's stream; 0: the usual 64 MiB */
+    bool keep_reasoning; /* the model wants its reasoning back with its tool calls */
 };
 
 /* What a dialect's writer has at hand. */

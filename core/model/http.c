@@ -23,10 +23,11 @@
 #define BUFFER_BYTES       16384L /* read at once, and up to a hundred times before curl returns to the loop */
 
 /* What is called of curl, without "curl_". */
-#define CURL_CALLS(X)                                                                                                  \
-    X(easy_cleanup)                                                                                                    \
-    X(easy_getinfo) X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) X(multi_add_handle)     \
-        X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) X(multi_setopt)       \
+#define CURL_CALLS(X)                                                                                              \
+    X(easy_cleanup)                                                                                                \
+    X(easy_getinfo)                                                                                                \
+    X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) X(multi_add_handle) X(multi_assign) \
+        X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) X(multi_setopt)                   \
             X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
 
 static struct {

@@ -34,10 +34,10 @@ enum http_trouble {
 };
 
 struct http_result {
-    const char *error;        /* NULL when an answer came, whatever its status; else one sentence */
-    bool timed_out;           /* that was the error */
-    bool too_long;            /* likewise */
-    bool hopeless;            /* likewise one that the next attempt has too: an address that is none, a false certificate */
+    const char *error; /* NULL when an answer came, whatever its status; else one sentence */
+    bool timed_out;    /* that was the error */
+    bool too_long;     /* likewise */
+    bool hopeless;     /* likewise one that the next attempt has too: an address that is none, a false certificate */
     enum http_trouble trouble;
     long status;              /* 0 when none came */
     const char *content_type; /* NULL when not told */
@@ -51,10 +51,10 @@ struct http_request {
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
     const char *body;           /* copied; NULL: none */
     size_t body_len;
-    bool direct;                /* a plain http request uses no proxy: it carries what others must not read */
-    bool plain;                 /* what comes compressed is not unpacked: a few bytes could be many at once */
-    int64_t timeout_ms;         /* for the whole of it; 0: none */
-    size_t limit;               /* bytes of the answer's body, after decompression; 0: none */
+    bool direct;        /* a plain http request uses no proxy: it carries what others must not read */
+    bool plain;         /* what comes compressed is not unpacked: a few bytes could be many at once */
+    int64_t timeout_ms; /* for the whole of it; 0: none */
+    size_t limit;       /* bytes of the answer's body, after decompression; 0: none */
     /* A part of the body, as it comes, whatever the status. May be NULL. */
     void (*on_data)(void *user, const char *bytes, size_t len);
     /* Once, unless cancelled; never from within http_start. The transfer is gone when it returns. */

@@ -11,7 +11,8 @@ struct loop;
 struct provider *live_new(struct loop *loop, struct http *http, const struct live_spec *spec, struct err *err) CHECKED;
 /* The key that was not known when it was made. 0, or -1 when it is none. */
 int live_set_key(struct provider *provider, const char *key, struct err *err) CHECKED;
-/* What is wrong with an address, as half a sentence that does not repeat it, since it may hold a password; NULL: nothing. */
+/* What is wrong with an address, as half a sentence that does not repeat it, since it may hold a password; NULL:
+ * nothing. */
 const char *live_bad_url(const char *url);
 /* A key goes over plain http to this machine only, unless the user allowed more: 0, or -1 and what to do. `name` is the
  * user's name of the model. For whoever gets the key: nothing needs to be sent, looked up or run before. */

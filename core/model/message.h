@@ -18,13 +18,13 @@ struct tool_call {
 
 struct message {
     enum role role;
-    const char *meaning;     /* what it is for, e.g. "prompt", "runtime metadata"; static text, never sent; may be NULL */
+    const char *meaning; /* what it is for, e.g. "prompt", "runtime metadata"; static text, never sent; may be NULL */
     char *text;
     struct tool_call *calls; /* of an assistant message */
     size_t call_count;
-    char *opaque;            /* of an assistant message: what its provider wants back unchanged; a JSON object, or NULL */
-    char *call_id;           /* of a tool message */
-    bool failed;             /* likewise: it tells why there is no result */
+    char *opaque;  /* of an assistant message: what its provider wants back unchanged; a JSON object, or NULL */
+    char *call_id; /* of a tool message */
+    bool failed;   /* likewise: it tells why there is no result */
 };
 
 struct message_list {

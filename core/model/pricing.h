@@ -9,7 +9,10 @@ struct prices {
     double input, output;
     double cache_read, cache_write; /* not said: as input */
 };
-#define PRICES_UNKNOWN {__builtin_nan(""), __builtin_nan(""), __builtin_nan(""), __builtin_nan("")}
+#define PRICES_UNKNOWN                                                             \
+    {                                                                              \
+        __builtin_nan(""), __builtin_nan(""), __builtin_nan(""), __builtin_nan("") \
+    }
 
 /* NaN when the price of what was used is not known. */
 double pricing_cost(const struct prices *prices, const struct usage *usage);

@@ -13,15 +13,15 @@ struct tool_offer {
 };
 
 struct model_request {
-    int step;                           /* from 1 within the turn */
-    bool reflection;                    /* a look back, not a step: the tools are told but may not be called */
+    int step;        /* from 1 within the turn */
+    bool reflection; /* a look back, not a step: the tools are told but may not be called */
     const struct message_list *messages;
-    const struct tool_offer *tools;     /* offered to the model; good for the call, like the messages */
+    const struct tool_offer *tools; /* offered to the model; good for the call, like the messages */
     size_t tool_count;
-    bool parallel;                      /* several of them may be called at once */
-    int thinking_tokens;                /* 0: off */
-    int64_t max_output_tokens;          /* 0: the provider's own */
-    int64_t timeout_ms;                 /* what is left of the turn, which cancels when it is over */
+    bool parallel;             /* several of them may be called at once */
+    int thinking_tokens;       /* 0: off */
+    int64_t max_output_tokens; /* 0: the provider's own */
+    int64_t timeout_ms;        /* what is left of the turn, which cancels when it is over */
 };
 
 /* Why an answer ended, where it matters: the model was interrupted, and goes on when it gets back what it said. */
@@ -35,17 +35,17 @@ struct model_request {
 #define MODEL_VALUES_MAX     20000             /* JSON values in the arguments of all calls */
 
 struct model_reply {
-    char *error;            /* NULL when it answered; then nothing else is set */
+    char *error; /* NULL when it answered; then nothing else is set */
     bool retryable;
     bool too_long;          /* the request holds more than the model can read: a shorter one may do */
     int64_t retry_after_ms; /* -1: no wish */
     char *text, *thinking;  /* may be NULL */
     struct tool_call *calls;
     size_t call_count;
-    char *opaque;           /* JSON object that the provider wants back with the answer's message; NULL: nothing */
-    char *stop;             /* "end_turn", "tool_use", "max_tokens", "refusal" … */
+    char *opaque; /* JSON object that the provider wants back with the answer's message; NULL: nothing */
+    char *stop;   /* "end_turn", "tool_use", "max_tokens", "refusal" … */
     struct usage usage;
-    double cost_usd;        /* NaN: unknown */
+    double cost_usd; /* NaN: unknown */
     int64_t latency_ms;
     const char *ends; /* a recorded turn was ended here, with this status; NULL: it was not. Not ours to free */
     bool unasked;     /* and before this request was made */
@@ -60,10 +60,10 @@ struct model_listener {
 };
 
 struct provider_ops {
-    const char *name;                                           /* "scripted", "anthropic" … */
-    const char *(*model)(const struct provider *provider);      /* the model's name */
+    const char *name;                                      /* "scripted", "anthropic" … */
+    const char *(*model)(const struct provider *provider); /* the model's name */
     void (*ask)(struct provider *provider, const struct model_request *request, struct model_listener *listener);
-    void (*cancel)(struct provider *provider);                  /* the listener is not called any more; idle: no-op */
+    void (*cancel)(struct provider *provider); /* the listener is not called any more; idle: no-op */
     void (*free)(struct provider *provider);
 };
 

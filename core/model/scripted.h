@@ -1,7 +1,7 @@
 #pragma once
 /* The recorded model: plays the model.responded (and reflection) lines of a transcript, in order. A line may have
- * "variants": [{"when": {CALL: TEXT, …}, "text": …}, …]; the first of them whose calls all have a result that holds its text
- * is said in the place of the recorded text. */
+ * "variants": [{"when": {CALL: TEXT, …}, "text": …}, …]; the first of them whose calls all have a result that holds its
+ * text is said in the place of the recorded text. */
 
 #include "provider.h"
 
@@ -14,8 +14,8 @@ struct loop;
  * be decoded becomes an answer with an error that names it. When the recording has no more answers, the next request
  * fails with "the recording ends here"; in a turn (scripted_turn) that was cancelled or out of budget, it says so. */
 struct provider *scripted_new(struct loop *loop, const struct journal_reader *reader, double speed);
-/* Reads every line as the model will, so that a file that cannot be played is refused before anything runs. err->line is
- * set. */
+/* Reads every line as the model will, so that a file that cannot be played is refused before anything runs. err->line
+ * is set. */
 int scripted_check(const struct journal_reader *reader, struct err *err) __attribute__((warn_unused_result));
 /* The same of one decoded line. */
 int scripted_check_event(const struct event *event, struct err *err) __attribute__((warn_unused_result));

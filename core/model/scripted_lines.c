@@ -314,8 +314,8 @@ static bool find_charge(const struct scripted_lines *lines, size_t *line, struct
             event.type != EVENT_BUDGET_CHARGED || !event.budget_charged.used)
             continue;
         const struct event_budget_values *values = event.budget_charged.used;
-        *used = (struct usage){.input = whole_tokens(values->input_tokens),
-                               .output = whole_tokens(values->output_tokens)};
+        *used =
+            (struct usage){.input = whole_tokens(values->input_tokens), .output = whole_tokens(values->output_tokens)};
         *cost_usd = values->cost_usd;
         *line = at;
         return true;

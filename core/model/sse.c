@@ -1,5 +1,5 @@
-/* Lines are found with memchr in the bytes that were fed; only what is cut by the end of them is copied. An event of one
- * line of data, which is what providers send, is then handed on without a copy. */
+/* Lines are found with memchr in the bytes that were fed; only what is cut by the end of them is copied. An event of
+ * one line of data, which is what providers send, is then handed on without a copy. */
 
 #include "sse.h"
 

@@ -22,8 +22,8 @@
 #include "base/strbuf.h"
 #include "complaints.h"
 #include "wire.h"
-#include <errno.h>
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 #define COMPLAINTS_KEPT 4096u  /* bytes of what it complains of, from the end */

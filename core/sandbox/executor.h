@@ -48,7 +48,7 @@ struct script_request {
     double named_timeout_s;     /* that an error names, where some of it is used up already; 0: timeout_s */
     size_t max_output_bytes;    /* 0: SCRIPT_OUTPUT_BYTES; a failure when strictly more is read (D5) */
     const char *const *secrets; /* names, NULL-terminated; NULL: none */
-    const char *const *tools; /* names of those it may see, NULL-terminated; NULL: all */
+    const char *const *tools;   /* names of those it may see, NULL-terminated; NULL: all */
     const struct script_file *files;
     size_t file_count;
     /* Every event of this execution is emitted as script.event, as it came. Those that come together are emitted

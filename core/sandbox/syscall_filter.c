@@ -60,20 +60,20 @@ static const struct row {
     enum when when;
     struct condition conditions[CONDITIONS_MAX];
 } rows[] = {
-#define BITS(argument, mask, value)                                                                                    \
-    {                                                                                                                  \
-        argument, mask, false, 1,                                                                                      \
-        {                                                                                                              \
-            value                                                                                                      \
-        }                                                                                                              \
+#define BITS(argument, mask, value) \
+    {                               \
+        argument, mask, false, 1,   \
+        {                           \
+            value                   \
+        }                           \
     }
 #define IS(argument, value) BITS(argument, UINT32_MAX, value)
-#define OTHER_THAN(argument, ...)                                                                                      \
-    {                                                                                                                  \
-        argument, UINT32_MAX, true, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),                              \
-        {                                                                                                              \
-            __VA_ARGS__                                                                                                \
-        }                                                                                                              \
+#define OTHER_THAN(argument, ...)                                                         \
+    {                                                                                     \
+        argument, UINT32_MAX, true, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), \
+        {                                                                                 \
+            __VA_ARGS__                                                                   \
+        }                                                                                 \
     }
 #define REFUSE(row, call, answer, when, reason, ...) {#row, SCMP_SYS(call), answer, when, {__VA_ARGS__}},
 #include "program_syscalls.def"

@@ -1,6 +1,6 @@
 #pragma once
-/* The functions of a harness's tools folder, as its `ready` event tells them: {"tools":["a"],"effects":{"a":"NETWORK"}}.
- * What an effect means is not known here. */
+/* The functions of a harness's tools folder, as its `ready` event tells them:
+ * {"tools":["a"],"effects":{"a":"NETWORK"}}. What an effect means is not known here. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,9 @@ struct toolset_tool {
 };
 
 struct toolset {
-    bool told;     /* a harness has said what there is */
-    bool chosen;   /* it knows of effects, and takes the `tools` and `files` of a request; one of an older version does not */
+    bool told;   /* a harness has said what there is */
+    bool chosen; /* it knows of effects, and takes the `tools` and `files` of a request; one of an older version does
+                    not */
     struct toolset_tool *items;
     size_t count;
 };

@@ -13,9 +13,9 @@ static const struct {
     const char *name;
     size_t len, offset;
 } fields[] = {
-#define FIELD(name)                                                                                                    \
-    {                                                                                                                  \
-#name, sizeof(#name) - 1, offsetof(struct wire_event, name)                                                    \
+#define FIELD(name)                                                 \
+    {                                                               \
+#name, sizeof(#name) - 1, offsetof(struct wire_event, name) \
     }
     FIELD(type), FIELD(execution_id), FIELD(label), FIELD(data), FIELD(level), FIELD(message), FIELD(traceback),
 #undef FIELD

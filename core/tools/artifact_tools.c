@@ -226,7 +226,8 @@ const struct tool tool_load_artifact = {
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, name@version, or as an "
                           "answer gave it\"},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind it\"}},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with "
+                          "/ behind it\"}},"
                           "\"required\":[\"ref\"],\"additionalProperties\":false}",
         },
     .effect = load_effect,

@@ -18,12 +18,12 @@
  *
  * 1. Whatever is out (an execution of the tool, a job on the pool) comes back exactly once and through one door:
  *    tool_ran, job_done or bounded_job_back. Each looks at the phase first. When it is SETTLED somebody decided without
- *    them: what they bring is dropped, late.suppressed is emitted, and only then is the call freed. So a late thread has
- *    nothing to write to and nothing to hold on to.
+ *    them: what they bring is dropped, late.suppressed is emitted, and only then is the call freed. So a late thread
+ * has nothing to write to and nothing to hold on to.
  * 2. settle() is the only way to an outcome, and it posts: no caller hears `done` before its own call has returned.
- * 3. Writing is one way. From COMMITTING on the timer is off and cancelling waits, because the bytes may be on their way
- *    and the journal must say what became of them. A foreign tool (one that asked with "Write confirmation required" and
- *    proposes nothing we could commit) is the exception: its second execution is neither ours nor short, so it gets a
+ * 3. Writing is one way. From COMMITTING on the timer is off and cancelling waits, because the bytes may be on their
+ * way and the journal must say what became of them. A foreign tool (one that asked with "Write confirmation required"
+ * and proposes nothing we could commit) is the exception: its second execution is neither ours nor short, so it gets a
  *    new hard wait and can be cancelled.
  *
  * Time is the hold clock's. The timer is set on the loop's clock for what is left on the hold clock, and set anew when
@@ -60,10 +60,10 @@ struct bounded_call {
 
     enum phase phase;
     enum out out;
-    bool paused;    /* WRITING: its time stands still */
-    bool foreign;   /* COMMITTING: the tool writes we know not what */
-    bool delivered; /* host->done has returned */
-    bool back;      /* settled, and what was out has come back */
+    bool paused;            /* WRITING: its time stands still */
+    bool foreign;           /* COMMITTING: the tool writes we know not what */
+    bool delivered;         /* host->done has returned */
+    bool back;              /* settled, and what was out has come back */
     struct emitter emitter; /* what the tool emits through */
     struct tool_run run;
     struct tool_reply reply;   /* of the tool */
@@ -80,7 +80,7 @@ struct bounded_call {
     int64_t queued_us;  /* when the execution was given to the pool, on the loop's clock */
     bool counted;       /* the time it waited there has been taken off */
 
-    char *note; /* for the model, when it is not what was proposed that is written */
+    char *note;                 /* for the model, when it is not what was proposed that is written */
     struct citation *citations; /* of a call that is done */
     size_t citation_count;
     char *full; /* the output, to be stored */
@@ -172,8 +172,9 @@ static int64_t elapsed_us(const struct bounded_call *call)
 static void report_late(struct bounded_call *call)
 {
     struct bounded_host *host = call->host;
-    emit(call->host->emitter, &(struct event){.type = EVENT_LATE_SUPPRESSED,
-                                       .late_suppressed = {.call = call->id, .elapsed_ms = elapsed_us(call) / 1000}});
+    emit(call->host->emitter,
+         &(struct event){.type = EVENT_LATE_SUPPRESSED,
+                         .late_suppressed = {.call = call->id, .elapsed_ms = elapsed_us(call) / 1000}});
     free_call(call);
     if (--host->pending == 0 && host->quiet)
         host->quiet(host);
@@ -380,8 +381,8 @@ static void emit_applied(struct bounded_call *call, const struct change_set *wri
                                                .added = (int64_t)change->counts.added,
                                                .removed = (int64_t)change->counts.removed};
     }
-    emit(call->host->emitter, &(struct event){.type = EVENT_WRITE_APPLIED,
-                                  .write_applied = {.call = call->id, .files = {files, count}}});
+    emit(call->host->emitter,
+         &(struct event){.type = EVENT_WRITE_APPLIED, .write_applied = {.call = call->id, .files = {files, count}}});
     free(files);
 }
 

@@ -38,7 +38,8 @@ struct bounded_host {
     void (*propose)(struct bounded_host *host, struct bounded_call *call, struct change_set *take_changes,
                     bool tool_writes);
     void (*stop_turn)(struct bounded_host *host); /* a recorded one was stopped here */
-    /* The outcome of the call that was requested with this `data`; taken over. The call stays valid until this returns. */
+    /* The outcome of the call that was requested with this `data`; taken over. The call stays valid until this returns.
+     */
     void (*done)(struct bounded_host *host, void *data, struct outcome *take_outcome);
     /* The last tool that was still out when its call was settled (it timed out, or was cancelled) has come back:
      * nothing is pending any more. The host must live until then. */
@@ -73,17 +74,17 @@ void bounded_clock_changed(struct bounded_call *call);
 bool bounded_waits(const struct bounded_call *call);
 void bounded_pause(struct bounded_call *call);  /* it waits for a decision, and its time stands still */
 void bounded_resume(struct bounded_call *call); /* decided: its time goes on */
-/* A job for it is on the pool, and has come back. bounded_job_back is false, and the call may be gone, when it was settled
- * meanwhile: what the job brings is dropped. */
+/* A job for it is on the pool, and has come back. bounded_job_back is false, and the call may be gone, when it was
+ * settled meanwhile: what the job brings is dropped. */
 void bounded_job_out(struct bounded_call *call);
 bool bounded_job_back(struct bounded_call *call);
 /* Runs the tool once more, within the time that is left: the files are not what it saw. */
 void bounded_run_again(struct bounded_call *call);
 /* From here on the call can neither time out nor be cancelled: the bytes may be on their way. */
 void bounded_commit(struct bounded_call *call);
-/* Lets the tool write: it runs with confirm_write, and then the call ends. Both sets are borrowed until then. `approved`
- * NULL: a foreign tool that showed no files; it gets a new hard wait and can be cancelled. `note`: what the model is told
- * of another decision than a plain yes; may be NULL. */
+/* Lets the tool write: it runs with confirm_write, and then the call ends. Both sets are borrowed until then.
+ * `approved` NULL: a foreign tool that showed no files; it gets a new hard wait and can be cancelled. `note`: what the
+ * model is told of another decision than a plain yes; may be NULL. */
 void bounded_run_confirmed(struct bounded_call *call, const struct change_set *proposed,
                            const struct change_set *approved, const char *note);
 /* The write is done: write.applied, and the outcome. */

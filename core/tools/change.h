@@ -53,9 +53,9 @@ struct change {
 struct change_set {
     struct change *items;
     size_t count, room;
-    char *left_out; /* what could not be proposed, and why, in words; NULL: nothing */
+    char *left_out;    /* what could not be proposed, and why, in words; NULL: nothing */
     size_t left_count; /* how many */
-    bool move;      /* items[1] becomes items[0]: one thing, not two */
+    bool move;         /* items[1] becomes items[0]: one thing, not two */
 };
 
 struct change_set *change_set_new(void);
@@ -96,6 +96,7 @@ struct diff *change_diff(const struct change *change, struct err *err) CHECKED;
 void change_count(struct change *change, const struct diff *diff);
 /* Counts what is not counted yet. Blocks; call it on the pool. */
 void change_set_count(struct change_set *set);
-/* Keeps only the chosen hunks: keep[i] for hunk i of `diff`, which is change_diff's. Makes the new side what would then be
- * written, and counts it. */
-int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count, struct err *err) CHECKED;
+/* Keeps only the chosen hunks: keep[i] for hunk i of `diff`, which is change_diff's. Makes the new side what would then
+ * be written, and counts it. */
+int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count,
+                      struct err *err) CHECKED;

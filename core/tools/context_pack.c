@@ -7,7 +7,7 @@
 #include "tool.h"
 
 #define PACK_DEFAULT 8
-#define PACK_MAX 50
+#define PACK_MAX     50
 
 static void get_context_pack(struct tool_run *run, struct tool_reply *reply)
 {
@@ -40,16 +40,17 @@ static void get_context_pack(struct tool_run *run, struct tool_reply *reply)
 static const char *const query_key[] = {"context:{query}", NULL};
 
 const struct tool tool_get_context_pack = {
-    .spec = {
-        .name = "get_context_pack",
-        .description = "Find the passages of the workspace that fit a question best, with their paths.",
-        .effect = EFFECT_READ_ONLY,
-        .idempotent = true,
-        .resource_keys = query_key,
-        .parameters = "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"minLength\":1,"
-                      "\"description\":\"what you want to know, in a few words\"},\"max\":{\"type\":\"integer\","
-                      "\"minimum\":1,\"maximum\":50,\"default\":8,\"description\":\"at most this many passages\"}},"
-                      "\"required\":[\"query\"],\"additionalProperties\":false}",
-    },
+    .spec =
+        {
+            .name = "get_context_pack",
+            .description = "Find the passages of the workspace that fit a question best, with their paths.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = query_key,
+            .parameters = "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"minLength\":1,"
+                          "\"description\":\"what you want to know, in a few words\"},\"max\":{\"type\":\"integer\","
+                          "\"minimum\":1,\"maximum\":50,\"default\":8,\"description\":\"at most this many passages\"}},"
+                          "\"required\":[\"query\"],\"additionalProperties\":false}",
+        },
     .work = get_context_pack,
 };

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 
 #define DEADLINE_FLOOR_S 5.0
-#define DEADLINE_CAP_S 45.0
-#define DEADLINE_LAST_WORD_S 0.5 /* what a program or script gets less than its call, so that how it ended is still told */
+#define DEADLINE_CAP_S   45.0
+#define DEADLINE_LAST_WORD_S \
+    0.5 /* what a program or script gets less than its call, so that how it ended is still told */
 
 struct deadline {
     const struct hold_clock *clock;

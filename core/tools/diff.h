@@ -9,11 +9,11 @@
 struct strbuf;
 
 struct diff_line {
-    char origin;       /* ' ', '+', '-' */
+    char origin;        /* ' ', '+', '-' */
     int old_no, new_no; /* from 1; 0 on the side where the line is not */
-    const char *text;  /* without its newline; points into the texts that were compared */
+    const char *text;   /* without its newline; points into the texts that were compared */
     size_t len;
-    bool no_newline;   /* the last line of its side, and no newline ends it */
+    bool no_newline; /* the last line of its side, and no newline ends it */
 };
 
 struct diff_hunk {
@@ -50,6 +50,6 @@ void diff_cut(struct diff *diff, size_t bytes);
 /* As `git diff` prints it, with ---/+++ lines ("/dev/null" for an absent side). One that was cut ends with a line that
  * says so; it begins with a backslash, which programs that read diffs pass over. */
 void diff_write(struct strbuf *out, const struct diff *diff, const char *path, bool old_exists, bool new_exists);
-/* The old text with the hunks for which keep[i] is true. All true gives the new text, all false the old one. Not for one
- * that was cut. */
+/* The old text with the hunks for which keep[i] is true. All true gives the new text, all false the old one. Not for
+ * one that was cut. */
 void diff_apply(struct strbuf *out, const struct diff *diff, const char *old, size_t old_len, const bool *keep);

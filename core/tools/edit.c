@@ -219,59 +219,71 @@ static const char *const move_keys[] = {"file:{from}", "file:{to}", NULL};
 #define SCHEMA(properties, required) \
     "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],\"additionalProperties\":false}"
 #define TEXT(name, description) "\"" name "\":{\"type\":\"string\",\"description\":\"" description "\"}"
-#define NONEMPTY(name, description) "\"" name "\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" description "\"}"
+#define NONEMPTY(name, description) \
+    "\"" name "\":{\"type\":\"string\",\"minLength\":1,\"description\":\"" description "\"}"
 
 const struct tool tool_write_file = {
-    .spec = {
-        .name = "write_file",
-        .description = "Write a whole file: a new one, or the full new content of an existing one. Missing folders are "
-                       "made. The user sees the difference and decides. To change part of a file, use edit_file.",
-        .effect = EFFECT_LOCAL_WRITE,
-        .resource_keys = path_key,
-        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace") ","
-                             TEXT("content", "the whole content, with a newline at its end if the file is to have one"),
-                             "\"path\",\"content\""),
-    },
+    .spec =
+        {
+            .name = "write_file",
+            .description =
+                "Write a whole file: a new one, or the full new content of an existing one. Missing folders are "
+                "made. The user sees the difference and decides. To change part of a file, use edit_file.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .resource_keys = path_key,
+            .parameters =
+                SCHEMA(NONEMPTY("path", "file, relative to the workspace") "," TEXT(
+                           "content", "the whole content, with a newline at its end if the file is to have one"),
+                       "\"path\",\"content\""),
+        },
     .work = write_file,
 };
 
 const struct tool tool_edit_file = {
-    .spec = {
-        .name = "edit_file",
-        .description = "Replace an exact piece of text in a file. The text must occur exactly once, unless all is set; "
-                       "white space and line ends count. The user sees the difference and decides.",
-        .effect = EFFECT_LOCAL_WRITE,
-        .resource_keys = path_key,
-        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace") ","
-                             NONEMPTY("old", "the text to replace, exactly as it is in the file") ","
-                             TEXT("new", "what to put in its place; may be empty") ","
-                             "\"all\":{\"type\":\"boolean\",\"default\":false,"
-                             "\"description\":\"replace every occurrence\"}",
-                             "\"path\",\"old\",\"new\""),
-    },
+    .spec =
+        {
+            .name = "edit_file",
+            .description =
+                "Replace an exact piece of text in a file. The text must occur exactly once, unless all is set; "
+                "white space and line ends count. The user sees the difference and decides.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .resource_keys = path_key,
+            .parameters =
+                SCHEMA(NONEMPTY("path", "file, relative to the workspace") "," NONEMPTY("old", "the text to replace, "
+                                                                                               "exactly as it is in "
+                                                                                               "the file") "," TEXT(
+                           "new",
+                           "what to put in its place; may be empty") ","
+                                                                     "\"all\":{\"type\":\"boolean\",\"default\":false,"
+                                                                     "\"description\":\"replace every occurrence\"}",
+                       "\"path\",\"old\",\"new\""),
+        },
     .work = edit_file,
 };
 
 const struct tool tool_delete_file = {
-    .spec = {
-        .name = "delete_file",
-        .description = "Delete one file. Folders are not deleted. The user decides, and can undo it.",
-        .effect = EFFECT_DESTRUCTIVE,
-        .resource_keys = path_key,
-        .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace"), "\"path\""),
-    },
+    .spec =
+        {
+            .name = "delete_file",
+            .description = "Delete one file. Folders are not deleted. The user decides, and can undo it.",
+            .effect = EFFECT_DESTRUCTIVE,
+            .resource_keys = path_key,
+            .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace"), "\"path\""),
+        },
     .work = delete_file,
 };
 
 const struct tool tool_move_file = {
-    .spec = {
-        .name = "move_file",
-        .description = "Move or rename one file. Missing folders are made; nothing is ever overwritten. The user decides.",
-        .effect = EFFECT_LOCAL_WRITE,
-        .resource_keys = move_keys,
-        .parameters = SCHEMA(NONEMPTY("from", "file, relative to the workspace") ","
-                             NONEMPTY("to", "its new path, relative to the workspace; must not exist yet"),
-                             "\"from\",\"to\""),
-    },
+    .spec =
+        {
+            .name = "move_file",
+            .description =
+                "Move or rename one file. Missing folders are made; nothing is ever overwritten. The user decides.",
+            .effect = EFFECT_LOCAL_WRITE,
+            .resource_keys = move_keys,
+            .parameters = SCHEMA(NONEMPTY("from", "file, relative to the workspace") "," NONEMPTY(
+                                     "to", "its new path, relative to the workspace; must not exist yet"),
+                                 "\"from\",\"to\""),
+        },
     .work = move_file,
 };

@@ -22,7 +22,7 @@
 struct exec_call {
     struct place_job job;
     struct arena arena;
-    struct exec *exec; /* while it is waited for */
+    struct exec *exec;          /* while it is waited for */
     struct call_prints printed; /* by a command that runs to its end */
     char *result;
     int (*begin)(struct exec_call *call, struct err *err);
@@ -216,8 +216,8 @@ static void start_write(struct tool_run *run)
         place_job_start(&call->job);
 }
 
-#define SESSION_ID                                                                                                     \
-    "\"session_id\":{\"type\":\"string\",\"description\":\"as workspace_exec gave it\"},"                              \
+#define SESSION_ID                                                                        \
+    "\"session_id\":{\"type\":\"string\",\"description\":\"as workspace_exec gave it\"}," \
     "\"sessionId\":{\"type\":\"string\"}"
 
 const struct tool tool_workspace_write_stdin = {

@@ -1,5 +1,5 @@
-/* The tools that look: list_dir and read_file. Their answers are pages (page.h). Text that has no line ends to page by (an
- * artifact is one long line) is paged by bytes. */
+/* The tools that look: list_dir and read_file. Their answers are pages (page.h). Text that has no line ends to page by
+ * (an artifact is one long line) is paged by bytes. */
 
 #include "artifact.h"
 #include "base/beneath.h"
@@ -18,7 +18,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to tell how many lines they have */
+#define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to tell how many lines they have \
+                                       */
 #define BINARY_PROBE 8192
 
 /* list_dir */
@@ -151,9 +152,9 @@ struct page {
     struct strbuf entries; /* the items of the JSON array */
     struct json_writer w;
     size_t count, room;
-    int64_t first_line; /* 0 when it was asked for by byte */
-    int64_t next_line;  /* 0: no more */
-    int64_t next_byte;  /* -1: no more, or told by line */
+    int64_t first_line;  /* 0 when it was asked for by byte */
+    int64_t next_line;   /* 0: no more */
+    int64_t next_byte;   /* -1: no more, or told by line */
     int64_t total_lines; /* -1: not counted */
     bool lossy, no_final_newline;
 };
@@ -233,7 +234,8 @@ static const char *artifact_id(const char *path, bool *certain)
     return looks ? path : NULL;
 }
 
-/* Opens what `given` names: an artifact of the session, or a file of the workspace. `path` is how the answer calls it. */
+/* Opens what `given` names: an artifact of the session, or a file of the workspace. `path` is how the answer calls it.
+ */
 static int open_source(struct tool_run *run, const char *given, char **path, struct err *err)
 {
     bool certain;
@@ -273,7 +275,8 @@ static int check_text(int fd, struct line_reader *reader, bool from_start, const
     size_t len;
     if (from_start) {
         if (line_reader_peek(reader, &text, &len) < 0)
-            return errno == ECANCELED ? err_set(err, "cannot read %s: cancelled", path) : err_set_errno(err, errno, "%s", path);
+            return errno == ECANCELED ? err_set(err, "cannot read %s: cancelled", path)
+                                      : err_set_errno(err, errno, "%s", path);
     } else {
         ssize_t got = pread(fd, probe, sizeof(probe), 0);
         if (got < 0)
@@ -336,13 +339,18 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
                          (long long)st.st_size);
         return;
     }
-    CLEANUP(page) struct page page = {
-        .entries = STRBUF_INIT, .room = page_room(path), .first_line = byte < 0 ? from_line : 0, .next_byte = -1,
+    CLEANUP(page)
+    struct page page = {
+        .entries = STRBUF_INIT,
+        .room = page_room(path),
+        .first_line = byte < 0 ? from_line : 0,
+        .next_byte = -1,
         .total_lines = -1,
     };
     page.w = json_begin(&page.entries);
     strbuf_grow(&page.entries, st.st_size < COMPACT_INLINE_MAX ? (size_t)st.st_size * 5 / 4 : COMPACT_INLINE_MAX);
-    CLEANUP(line_reader) struct line_reader *reader =
+    CLEANUP(line_reader)
+    struct line_reader *reader =
         line_reader_new(fd, byte > 0 ? (uint64_t)byte : 0, COMPACT_INLINE_MAX, &run->deadline.cancelled);
     if (check_text(fd, reader, byte <= 0, path, &st, &err) < 0) {
         tool_reply_error(reply, "%s", err.text);
@@ -364,38 +372,41 @@ static const char *const dir_key[] = {"dir:{path}", NULL};
 static const char *const file_key[] = {"file:{path}", NULL};
 
 const struct tool tool_list_dir = {
-    .spec = {
-        .name = "list_dir",
-        .description = "List a folder: name, type and size of each entry, by name, at most 200 at a time.",
-        .effect = EFFECT_READ_ONLY,
-        .idempotent = true,
-        .resource_keys = dir_key,
-        .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
-                      "\"default\":\".\",\"description\":\"folder, relative to the workspace\"},"
-                      "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
-                      "\"description\":\"leave out this many entries; next_offset of the page before\"}},"
-                      "\"additionalProperties\":false}",
-    },
+    .spec =
+        {
+            .name = "list_dir",
+            .description = "List a folder: name, type and size of each entry, by name, at most 200 at a time.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = dir_key,
+            .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
+                          "\"default\":\".\",\"description\":\"folder, relative to the workspace\"},"
+                          "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
+                          "\"description\":\"leave out this many entries; next_offset of the page before\"}},"
+                          "\"additionalProperties\":false}",
+        },
     .work = list_dir,
 };
 
 const struct tool tool_read_file = {
-    .spec = {
-        .name = "read_file",
-        .description = "Read a text file, or an artifact by its id, as a list of lines. A page is at most 200 lines; "
-                       "when there is more, the answer has next_line, or next_byte within a very long line.",
-        .effect = EFFECT_READ_ONLY,
-        .idempotent = true,
-        .resource_keys = file_key,
-        .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
-                      "\"description\":\"file, relative to the workspace, or art_…\"},"
-                      "\"offset\":{\"type\":\"integer\",\"minimum\":1,\"default\":1,"
-                      "\"description\":\"first line, counted from 1\"},"
-                      "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
-                      "\"description\":\"number of lines, at most 200\"},"
-                      "\"byte\":{\"type\":\"integer\",\"minimum\":0,"
-                      "\"description\":\"begin at this byte instead of a line; next_byte of the page before\"}},"
-                      "\"required\":[\"path\"],\"additionalProperties\":false}",
-    },
+    .spec =
+        {
+            .name = "read_file",
+            .description =
+                "Read a text file, or an artifact by its id, as a list of lines. A page is at most 200 lines; "
+                "when there is more, the answer has next_line, or next_byte within a very long line.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = file_key,
+            .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
+                          "\"description\":\"file, relative to the workspace, or art_…\"},"
+                          "\"offset\":{\"type\":\"integer\",\"minimum\":1,\"default\":1,"
+                          "\"description\":\"first line, counted from 1\"},"
+                          "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
+                          "\"description\":\"number of lines, at most 200\"},"
+                          "\"byte\":{\"type\":\"integer\",\"minimum\":0,"
+                          "\"description\":\"begin at this byte instead of a line; next_byte of the page before\"}},"
+                          "\"required\":[\"path\"],\"additionalProperties\":false}",
+        },
     .work = read_file,
 };

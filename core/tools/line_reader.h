@@ -1,6 +1,6 @@
 #pragma once
-/* Lines of an open file, however large, in bounded memory: a line longer than `cap` comes with its beginning and its true
- * length. Only '\n' ends a line; a last line without one is a line, and `newline` tells. */
+/* Lines of an open file, however large, in bounded memory: a line longer than `cap` comes with its beginning and its
+ * true length. Only '\n' ends a line; a last line without one is a line, and `newline` tells. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +17,8 @@ struct line {
     bool newline;
 };
 
-/* Reads from the descriptor's position, `start` in the file; the descriptor stays the caller's. `cancelled` may be NULL. */
+/* Reads from the descriptor's position, `start` in the file; the descriptor stays the caller's. `cancelled` may be
+ * NULL. */
 struct line_reader *line_reader_new(int fd, uint64_t start, size_t cap, const atomic_bool *cancelled);
 void line_reader_free(struct line_reader *reader);
 static inline void line_reader_cleanup(struct line_reader **reader)

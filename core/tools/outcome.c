@@ -201,7 +201,8 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
     json_close(&w, '}');
 }
 
-void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record, const struct outcome *outcome)
+void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record,
+                      const struct outcome *outcome)
 {
     finished->outcome = outcome_type_name(outcome->type);
     switch (outcome->type) {
@@ -218,8 +219,8 @@ void outcome_to_event(struct event_tool_finished *finished, struct outcome_recor
         finished->timeout = &record->timeout;
         break;
     case OUTCOME_FAILURE:
-        record->failure = (struct event_failure_info){.error = outcome->failure.error,
-                                                      .retryable = outcome->failure.retryable};
+        record->failure =
+            (struct event_failure_info){.error = outcome->failure.error, .retryable = outcome->failure.retryable};
         finished->failure = &record->failure;
         break;
     case OUTCOME_DENIED:
@@ -282,5 +283,6 @@ struct outcome outcome_from_event(const char *call, const char *tool, const stru
     }
     const struct event_failure_info *failure = finished->failure;
     return outcome_failure(call, tool, !failure || failure->retryable, "%s",
-                           failure && failure->error ? failure->error : "the recording does not say how the call ended");
+                           failure && failure->error ? failure->error
+                                                     : "the recording does not say how the call ended");
 }

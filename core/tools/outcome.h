@@ -9,7 +9,14 @@
 
 enum outcome_type { OUTCOME_RESULT, OUTCOME_TIMEOUT, OUTCOME_FAILURE, OUTCOME_DENIED, OUTCOME_ARTIFACT };
 
-enum denial { DENIAL_DUPLICATE, DENIAL_BLOCKED, DENIAL_PRE_HOOK, DENIAL_VALIDATION, DENIAL_DEADLINE, DENIAL_WRITE_DENIED };
+enum denial {
+    DENIAL_DUPLICATE,
+    DENIAL_BLOCKED,
+    DENIAL_PRE_HOOK,
+    DENIAL_VALIDATION,
+    DENIAL_DEADLINE,
+    DENIAL_WRITE_DENIED
+};
 
 /* How the error of a call begins that the user stopped; a replay knows it by that. */
 #define OUTCOME_STOPPED "cancelled by the user"
@@ -21,9 +28,9 @@ struct outcome {
     int64_t elapsed_ms;
     union {
         struct {
-            char *output;    /* JSON text, compacted */
-            bool coerced;    /* arguments were brought into shape first */
-            bool truncated;  /* too long and the artifact store failed: cut (D39) */
+            char *output;   /* JSON text, compacted */
+            bool coerced;   /* arguments were brought into shape first */
+            bool truncated; /* too long and the artifact store failed: cut (D39) */
         } result;
         struct {
             double deadline_s;
@@ -65,9 +72,10 @@ static inline bool outcome_failed(const struct outcome *outcome)
     return outcome->type != OUTCOME_RESULT && outcome->type != OUTCOME_ARTIFACT;
 }
 
-const char *outcome_type_name(enum outcome_type type); /* "result" "timeout" "failure" "denied" "artifact": as in events */
-const char *denial_name(enum denial reason);           /* "duplicate" … */
-int denial_from_name(const char *name);                /* -1 when unknown */
+const char *
+outcome_type_name(enum outcome_type type);   /* "result" "timeout" "failure" "denied" "artifact": as in events */
+const char *denial_name(enum denial reason); /* "duplicate" … */
+int denial_from_name(const char *name);      /* -1 when unknown */
 /* A non-retryable timeout or failure blocks the tool for the rest of the turn. */
 bool outcome_blocks_tool(const struct outcome *outcome);
 /* The tool message the model reads: JSON text that says what happened and, where it did not, why. */
@@ -82,6 +90,7 @@ struct outcome_record {
         struct event_artifact_info artifact;
     };
 };
-void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record, const struct outcome *outcome);
+void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record,
+                      const struct outcome *outcome);
 /* The way back. An outcome of an unknown kind is a failure that says so. */
 struct outcome outcome_from_event(const char *call, const char *tool, const struct event_tool_finished *finished);

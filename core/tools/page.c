@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "compact.h"
 
-#define MARGIN 600 /* for the members around the entries */
+#define MARGIN   600 /* for the members around the entries */
 #define ROOM_MIN 1000
 
 size_t page_cost(const char *text, size_t len)

@@ -1,6 +1,6 @@
-/* Running a regular expression: all the ways through the instructions at once, one character of the line after the other
- * (Thompson's simulation). A step looks at each instruction at most once, so the time is line × expression and nothing is
- * ever tried again.
+/* Running a regular expression: all the ways through the instructions at once, one character of the line after the
+ * other (Thompson's simulation). A step looks at each instruction at most once, so the time is line × expression and
+ * nothing is ever tried again.
  *
  * A thread is an instruction that waits for a character, with the place where its match began. When two meet at one
  * instruction, the first to come stays; it began no later. While no thread is alive only a character that can begin a
@@ -26,10 +26,10 @@ struct pattern {
     char *text; /* of a plain one; NULL for an expression */
     size_t len;
     struct code code;
-    bool first[256];        /* bytes that can begin a match; all when it may be empty */
+    bool first[256]; /* bytes that can begin a match; all when it may be empty */
     struct threads now, next;
-    uint32_t *stack;        /* of instructions to follow; each is on it at most twice */
-    uint64_t *seen, round;  /* the step in which an instruction was last reached */
+    uint32_t *stack;       /* of instructions to follow; each is on it at most twice */
+    uint64_t *seen, round; /* the step in which an instruction was last reached */
 };
 
 /* Marks the bytes that an instruction can begin with. */

@@ -22,11 +22,11 @@ enum op {
     OP_CHAR,
     OP_ANY,
     OP_SET,
-    OP_SPLIT,      /* goes to x and to y */
-    OP_BEGIN,      /* ^ */
-    OP_END,        /* $ */
-    OP_EDGE,       /* \b */
-    OP_NO_EDGE,    /* \B */
+    OP_SPLIT,   /* goes to x and to y */
+    OP_BEGIN,   /* ^ */
+    OP_END,     /* $ */
+    OP_EDGE,    /* \b */
+    OP_NO_EDGE, /* \B */
     OP_MATCH,
 };
 

@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_MAX 1000
-#define DEPTH_MAX 100
+#define TEXT_MAX   1000
+#define DEPTH_MAX  100
 #define REPEAT_MAX 1000
-#define FOREVER UINT32_MAX
+#define FOREVER    UINT32_MAX
 
 enum node_type { NODE_EMPTY, NODE_ONE, NODE_THEN, NODE_OR, NODE_REPEAT };
 
 struct node {
     enum node_type type;
-    struct instruction one;     /* of NODE_ONE */
-    uint32_t left, right;       /* nodes; a repetition has its operand left */
+    struct instruction one; /* of NODE_ONE */
+    uint32_t left, right;   /* nodes; a repetition has its operand left */
     uint32_t least, most;
 };
 
@@ -37,7 +37,8 @@ static uint32_t parse_or(struct parser *p);
 
 static uint32_t fail(struct parser *p, const char *why)
 {
-    err_set(p->err, "bad regular expression at character %zu: %s", utf8_count(p->text, (size_t)(p->at - p->text)) + 1, why);
+    err_set(p->err, "bad regular expression at character %zu: %s", utf8_count(p->text, (size_t)(p->at - p->text)) + 1,
+            why);
     return NONE;
 }
 
@@ -96,9 +97,9 @@ static const struct {
     char escape; /* the letter after a backslash that means the same, or 0 */
     const char *bounds;
 } classes[] = {
-    {"digit", 'd', "09"},     {"word", 'w', "09AZ__az"},     {"space", 's', "\t\r  "},
-    {"alpha", 0, "AZaz"},     {"alnum", 0, "09AZaz"},        {"upper", 0, "AZ"},
-    {"lower", 0, "az"},       {"blank", 0, "\t\t  "},        {"xdigit", 0, "09AFaf"},
+    {"digit", 'd', "09"},     {"word", 'w', "09AZ__az"},        {"space", 's', "\t\r  "},
+    {"alpha", 0, "AZaz"},     {"alnum", 0, "09AZaz"},           {"upper", 0, "AZ"},
+    {"lower", 0, "az"},       {"blank", 0, "\t\t  "},           {"xdigit", 0, "09AFaf"},
     {"punct", 0, "!/:@[`{~"}, {"cntrl", 0, "\x01\x1f\x7f\x7f"}, {"graph", 0, "!~"},
     {"print", 0, " ~"},
 };

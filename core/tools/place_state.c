@@ -327,11 +327,11 @@ static struct event_workspace_input_list list_inputs(struct arena *arena, const 
     struct event_workspace_input *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
         const struct metadata_input *input = &md->inputs[first + i];
-        items[i] = (struct event_workspace_input){
-            .from = copy_text(arena, input->from),
-            .to = copy_text(arena, input->to),
-            .mode = copy_text(arena, input->mode),
-            .version = input->version == METADATA_NO_VERSION ? EVENT_NULL_INT : input->version};
+        items[i] = (struct event_workspace_input){.from = copy_text(arena, input->from),
+                                                  .to = copy_text(arena, input->to),
+                                                  .mode = copy_text(arena, input->mode),
+                                                  .version = input->version == METADATA_NO_VERSION ? EVENT_NULL_INT
+                                                                                                   : input->version};
     }
     return (struct event_workspace_input_list){items, count};
 }

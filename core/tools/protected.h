@@ -25,8 +25,8 @@ bool change_protected(const struct change *change);
 /* The first protected file of the set, borrowed; NULL: there is none. */
 const struct change *protected_in(const struct change_set *set);
 
-/* A project's .git and .keyturn may be links, a .git file may name the folder, and git's configuration the folder of its
- * hooks. This is where they really are. */
+/* A project's .git and .keyturn may be links, a .git file may name the folder, and git's configuration the folder of
+ * its hooks. This is where they really are. */
 #define GUARDS_MAX 16
 struct guards {
     const struct beneath *root;

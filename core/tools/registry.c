@@ -100,7 +100,8 @@ bool registry_remove(struct registry *registry, const char *name)
     if (index < 0)
         return false;
     size_t at = (size_t)index;
-    memmove(&registry->entries[at], &registry->entries[at + 1], (registry->count - at - 1) * sizeof(*registry->entries));
+    memmove(&registry->entries[at], &registry->entries[at + 1],
+            (registry->count - at - 1) * sizeof(*registry->entries));
     registry->count--;
     hash_map_clear(&registry->by_name);
     for (size_t i = 0; i < registry->count; i++)

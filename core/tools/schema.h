@@ -1,7 +1,7 @@
 #pragma once
 /* The part of JSON Schema that tool parameters use: type (one or a list), properties, required, additionalProperties,
- * items, enum, minimum, maximum, minLength, maxLength, minItems, maxItems. Unknown keywords are ignored, as the standard
- * says. */
+ * items, enum, minimum, maximum, minLength, maxLength, minItems, maxItems. Unknown keywords are ignored, as the
+ * standard says. */
 
 #include "base/err.h"
 

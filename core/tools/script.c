@@ -30,11 +30,11 @@
 #include <math.h>
 #include <string.h>
 
-#define TIMEOUT_MAX_S   600 /* stands in the schema too */
-#define SHORTEST_S      1.0 /* that a harness takes */
-#define WORTH_S         0.5 /* with less it is not worth to begin */
-#define SAY_WAITING_US  250000
-#define SECRETS_MAX     32
+#define TIMEOUT_MAX_S  600 /* stands in the schema too */
+#define SHORTEST_S     1.0 /* that a harness takes */
+#define WORTH_S        0.5 /* with less it is not worth to begin */
+#define SAY_WAITING_US 250000
+#define SECRETS_MAX    32
 
 struct script_call {
     struct tool_run *run;

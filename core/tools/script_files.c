@@ -104,7 +104,8 @@ static int take_matching(struct gathering *g, const char *pattern)
     if (!folder)
         return err_prefix(g->err, "files");
     CLEANUP(free)
-    char *clean = xasprintf("%s%s%s", strcmp(folder, ".") ? folder : "", strcmp(folder, ".") ? "/" : "", pattern + plain);
+    char *clean =
+        xasprintf("%s%s%s", strcmp(folder, ".") ? folder : "", strcmp(folder, ".") ? "/" : "", pattern + plain);
     struct glob *glob = glob_new(clean, g->err);
     if (!glob)
         return err_prefix(g->err, "files");

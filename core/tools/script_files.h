@@ -19,8 +19,8 @@ struct script_files {
     size_t bytes;
 };
 
-/* Reads what the list of texts names, each file once, in the order of the list. -1 with a sentence when one of them names
- * nothing, or together they are too much. Blocks. */
+/* Reads what the list of texts names, each file once, in the order of the list. -1 with a sentence when one of them
+ * names nothing, or together they are too much. Blocks. */
 int script_files_read(struct script_files *files, const struct beneath *root, const struct json *list,
                       const atomic_bool *cancelled, struct err *err) CHECKED;
 void script_files_release(struct script_files *files);

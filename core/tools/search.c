@@ -18,23 +18,23 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 65536
-#define BINARY_PROBE 8192
-#define TEXT_SHOWN 240  /* bytes of a line */
-#define TEXT_BEFORE 80  /* of them before the match, when the line is longer */
+#define BINARY_PROBE   8192
+#define TEXT_SHOWN     240 /* bytes of a line */
+#define TEXT_BEFORE    80  /* of them before the match, when the line is longer */
 
 struct search {
     struct tool_run *run;
     struct pattern *pattern;
-    struct glob *glob;      /* NULL: every file */
-    bool glob_on_name;      /* a glob without '/' is about the file's name, wherever it is */
-    size_t below;           /* where the part of a path begins that the glob is about */
-    int64_t skip, most;     /* matches to leave out, to show */
+    struct glob *glob;  /* NULL: every file */
+    bool glob_on_name;  /* a glob without '/' is about the file's name, wherever it is */
+    size_t below;       /* where the part of a path begins that the glob is about */
+    int64_t skip, most; /* matches to leave out, to show */
     struct strbuf entries;
     struct json_writer w;
     int64_t seen, shown;
     size_t room;
     int64_t files, long_lines, unreadable;
-    bool full;              /* there is more than this page shows */
+    bool full; /* there is more than this page shows */
 };
 
 static void search_cleanup(struct search *search)
@@ -106,8 +106,8 @@ static void search_open_file(struct search *search, const char *path, int fd)
     if (memchr(probe, '\0', (size_t)got))
         return;
     search->files++;
-    CLEANUP(line_reader) struct line_reader *reader =
-        line_reader_new(fd, 0, LINE_MAX_BYTES, &search->run->deadline.cancelled);
+    CLEANUP(line_reader)
+    struct line_reader *reader = line_reader_new(fd, 0, LINE_MAX_BYTES, &search->run->deadline.cancelled);
     struct line line;
     int64_t number = 0;
     while (!stopped(search) && line_reader_next(reader, &line) > 0) {
@@ -165,7 +165,8 @@ static bool prepare(struct search *search, struct tool_reply *reply)
     bool regex = json_bool(json_get(arguments, "regex"), false);
     struct err err = ERR_INIT;
     if (!*text || strchr(text, '\n')) {
-        tool_reply_error(reply, *text ? "pattern must be on one line: lines are searched one by one" : "pattern is empty");
+        tool_reply_error(reply,
+                         *text ? "pattern must be on one line: lines are searched one by one" : "pattern is empty");
         return false;
     }
     search->pattern = pattern_new(text, regex, &err);
@@ -242,26 +243,29 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
 static const char *const search_key[] = {"search:{pattern}:{path}", NULL};
 
 const struct tool tool_search_files = {
-    .spec = {
-        .name = "search_files",
-        .description = "Find the lines that hold a text or match a regular expression, in all text files below a folder. "
-                       "At most 200 lines at a time; when there are more, the answer has next_offset.",
-        .effect = EFFECT_READ_ONLY,
-        .idempotent = true,
-        .resource_keys = search_key,
-        .parameters = "{\"type\":\"object\",\"properties\":{"
-                      "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"what to look for in a line\"},"
-                      "\"path\":{\"type\":\"string\",\"minLength\":1,\"default\":\".\","
-                      "\"description\":\"folder or file, relative to the workspace\"},"
-                      "\"regex\":{\"type\":\"boolean\",\"default\":false,"
-                      "\"description\":\"pattern is an extended regular expression\"},"
-                      "\"glob\":{\"type\":\"string\",\"minLength\":1,\"description\":\"only files that match: *.c by "
-                      "name, src/**/*.c by path below the folder\"},"
-                      "\"max\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
-                      "\"description\":\"number of matching lines, at most 200\"},"
-                      "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
-                      "\"description\":\"leave out this many matches; next_offset of the page before\"}},"
-                      "\"required\":[\"pattern\"],\"additionalProperties\":false}",
-    },
+    .spec =
+        {
+            .name = "search_files",
+            .description =
+                "Find the lines that hold a text or match a regular expression, in all text files below a folder. "
+                "At most 200 lines at a time; when there are more, the answer has next_offset.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = search_key,
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"what to look for in a line\"},"
+                "\"path\":{\"type\":\"string\",\"minLength\":1,\"default\":\".\","
+                "\"description\":\"folder or file, relative to the workspace\"},"
+                "\"regex\":{\"type\":\"boolean\",\"default\":false,"
+                "\"description\":\"pattern is an extended regular expression\"},"
+                "\"glob\":{\"type\":\"string\",\"minLength\":1,\"description\":\"only files that match: *.c by "
+                "name, src/**/*.c by path below the folder\"},"
+                "\"max\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
+                "\"description\":\"number of matching lines, at most 200\"},"
+                "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
+                "\"description\":\"leave out this many matches; next_offset of the page before\"}},"
+                "\"required\":[\"pattern\"],\"additionalProperties\":false}",
+        },
     .work = search_files,
 };

@@ -1,6 +1,6 @@
 #pragma once
-/* Tools that come and go while a session lasts. Their owner says between two turns what became of them: in the middle of a
- * turn the registry stays as it is. Whatever was registered once stays valid as long as the source. */
+/* Tools that come and go while a session lasts. Their owner says between two turns what became of them: in the middle
+ * of a turn the registry stays as it is. Whatever was registered once stays valid as long as the source. */
 
 #include <stddef.h>
 #include <stdint.h>

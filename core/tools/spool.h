@@ -37,8 +37,9 @@ size_t spool_cost(const struct spool *spool);
 /* Leaves no artifact that was not written to an answer. */
 void spool_release(struct spool *spool);
 
-#define CALL_PRINTS_SHOWN (512u << 10) /* bytes of each stream; then a limited rate: the call has the output as well   \
-                                        */
+#define CALL_PRINTS_SHOWN                                                                      \
+    (512u << 10) /* bytes of each stream; then a limited rate: the call has the output as well \
+                  */
 
 /* Both streams of a call's program: shown as tool.output while it runs, and kept. */
 struct call_prints {

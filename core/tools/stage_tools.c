@@ -151,7 +151,8 @@ const struct tool tool_stage_input = {
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
                 "\"from\":{\"type\":\"string\",\"minLength\":1},"
-                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind it; "
+                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind "
+                "it; "
                 "work/inputs/ if not given\"},"
                 "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
                 "\"description\":\"link: only within the workspace\"},"

@@ -124,7 +124,7 @@ struct tool_run {
     const struct change_set *proposed; /* what was decided about then; NULL for a foreign tool, as the next */
     const struct change_set *approved; /* what to commit, counted */
     struct deadline deadline;
-    void *state; /* the tool's own, for `start` tools */
+    void *state;             /* the tool's own, for `start` tools */
     struct emitter *emitter; /* for tool.output and script.event; NULL: nobody records them */
     /* The user stopped the turn here, as a recording has it; loop thread only. */
     void (*stop_turn)(struct tool_run *run);

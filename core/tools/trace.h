@@ -22,8 +22,8 @@ void trace_release(struct trace *trace);
 void trace_running(struct trace *trace, const char *call);
 /* Only a running one becomes timed_out; completed stays completed (D34). */
 void trace_time_out(struct trace *trace, const char *call);
-/* Settles a running call as completed, failed or denied. False, and nothing changes, when it is unknown, settled already
- * or the gate is closed. */
+/* Settles a running call as completed, failed or denied. False, and nothing changes, when it is unknown, settled
+ * already or the gate is closed. */
 bool trace_complete(struct trace *trace, const char *call, enum trace_state as);
 enum trace_state trace_state(const struct trace *trace, const char *call);
 void trace_close_writes(struct trace *trace);

@@ -2,8 +2,8 @@
 /* What a turn may use. One deadline on the turn's hold clock, counters that are claimed before use. Claims are atomic:
  * tool threads may claim too, and together they never pass the limit. */
 
-#include "event/event.h"
 #include "base/clock.h"
+#include "event/event.h"
 #include "event/session.h"
 #include <stdatomic.h>
 
@@ -27,11 +27,15 @@ void budget_limits_from_event(struct budget_limits *limits, const struct event_b
 
 struct budget {
     const struct hold_clock *clock;
-    int64_t start_us, due_us; /* on the hold clock */
+    int64_t start_us, due_us;                    /* on the hold clock */
     struct budget_limits limits, first;          /* as they are now, and as they were when the turn began */
     atomic_llong steps, tool_calls, reflections; /* claimed */
-    struct usage_sum { int64_t input, output, cache_read, cache_write; double cost_usd; bool cost_known; } used;
-    int64_t context_tokens;                      /* of the newest request */
+    struct usage_sum {
+        int64_t input, output, cache_read, cache_write;
+        double cost_usd;
+        bool cost_known;
+    } used;
+    int64_t context_tokens; /* of the newest request */
     bool warned[BUDGET_KEY_COUNT];
 };
 

@@ -2,21 +2,21 @@
 /* Making a conversation smaller when it comes near the context ceiling.
  *
  * No model is asked for it: what is left out is found by rule, the same every time, so that a recording repeats. First
- * old tool results are shortened to their first lines, the oldest first; then the turns before this one become a digest,
- * a line for what was asked and one for what came of it; then the arguments of old calls lose their long texts; and only
- * then the newest results, which the model has not seen yet, and only as far as it must be. Every call keeps its one message. What the user said in this turn, and the
- * messages that prepare it, stay whole.
+ * old tool results are shortened to their first lines, the oldest first; then the turns before this one become a
+ * digest, a line for what was asked and one for what came of it; then the arguments of old calls lose their long texts;
+ * and only then the newest results, which the model has not seen yet, and only as far as it must be. Every call keeps
+ * its one message. What the user said in this turn, and the messages that prepare it, stay whole.
  *
  * Tokens are estimated from bytes, four to a token, which is near enough for text and code. */
 
-#include "model/message.h"
 #include "base/strbuf.h"
+#include "model/message.h"
 
 struct compaction {
-    int64_t before, after;  /* tokens, estimated */
-    size_t results;         /* tool results that were shortened */
-    size_t turns;           /* earlier turns in the digest */
-    size_t calls;           /* calls whose arguments were shortened */
+    int64_t before, after; /* tokens, estimated */
+    size_t results;        /* tool results that were shortened */
+    size_t turns;          /* earlier turns in the digest */
+    size_t calls;          /* calls whose arguments were shortened */
 };
 
 /* Of a text of so many bytes. */

@@ -1,14 +1,15 @@
 #pragma once
 /* The context pack: excerpts of the workspace's text files that fit the prompt best. Walks at most CONTEXT_FILES_MAX
- * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25 over path and content,
- * and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so in the prompt. */
+ * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25
+ * over path and content, and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so
+ * in the prompt. */
 
-#include "event/event.h"
 #include "base/beneath.h"
+#include "event/event.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define CONTEXT_FILES_MAX 2000
+#define CONTEXT_FILES_MAX      2000
 #define CONTEXT_FILE_BYTES_MAX (64u << 10)
 #define CONTEXT_BYTES_MAX      (1u << 20) /* read in all: the model waits for the pack. Files beyond count by their path */
 
@@ -23,7 +24,8 @@ struct context_pack {
 };
 
 /* Never fails: what cannot be read is left out. Any thread; stops early when *cancelled (may be NULL). */
-struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit, const atomic_bool *cancelled);
+struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit,
+                                 const atomic_bool *cancelled);
 void context_pack_release(struct context_pack *pack);
 /* JSON: [{path, excerpt, score}] */
 void context_pack_write(struct strbuf *out, const struct context_pack *pack);

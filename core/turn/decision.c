@@ -182,8 +182,7 @@ static int keep_hunks(const struct decision *decision, struct change_set *set, s
             return -1;
         if (kept.count == 0)
             remove_change(set, i);
-        else if (kept.count < kept.units &&
-                 change_keep_hunks(&set->items[i], diffs[i], kept.keep, kept.units, err))
+        else if (kept.count < kept.units && change_keep_hunks(&set->items[i], diffs[i], kept.keep, kept.units, err))
             return -1;
     }
     return 0;

@@ -2,9 +2,9 @@
 /* Replay control: an idempotent call that succeeded is not run a second time with the same arguments in the same turn.
  * Failures, timeouts and denials may be tried again; a refusal never replaces a recorded success (D35).
  *
- * Our reading of D35: "the same call" has the same result only while nothing was changed in between. So a turn keeps two
- * histories, and each success of a call that is not READ_ONLY empties that of the reads: what was read before a write may
- * be read again after it, and only then. */
+ * Our reading of D35: "the same call" has the same result only while nothing was changed in between. So a turn keeps
+ * two histories, and each success of a call that is not READ_ONLY empties that of the reads: what was read before a
+ * write may be read again after it, and only then. */
 
 #include "base/hash.h"
 #include "tools/outcome.h"

@@ -325,8 +325,8 @@ static void compare_field(struct departures *d, const struct entry *entry, const
 
     if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
-    if (event_field_differs(&d->scratch, field, (struct compared){was, entry->memory},
-                            (struct compared){is, d->memory}, &first))
+    if (event_field_differs(&d->scratch, field, (struct compared){was, entry->memory}, (struct compared){is, d->memory},
+                            &first))
         add(d, was->seq, was->type_name, first.path, first.recorded, first.got);
 }
 
@@ -429,8 +429,8 @@ void departures_see(struct departures *d, const struct event *event)
     int64_t found;
 
     if (event->type == EVENT_SESSION_STARTED)
-        d->same_render =
-            same_text(d->app, event->session_started.app) && same_text(d->model, model_text(&d->scratch, event->session_started.model));
+        d->same_render = same_text(d->app, event->session_started.app) &&
+                         same_text(d->model, model_text(&d->scratch, event->session_started.model));
     if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)

@@ -5,8 +5,8 @@
  *
  * A recording of the program itself (numbered, or with a turn.prepared) holds everything, so whatever it lacks counts.
  * Of one that a person wrote only the types that it holds are compared: it is checked as far as it goes, and so is one
- * that ends in the middle of a turn. A write whose bytes the recording does not hold (of a binary file, made by a tool that
- * is not run again) is passed over, with a notice. */
+ * that ends in the middle of a turn. A write whose bytes the recording does not hold (of a binary file, made by a tool
+ * that is not run again) is passed over, with a notice. */
 
 #include "event/journal.h"
 #include "event/session.h"

@@ -1,7 +1,7 @@
 /* The engine of a session: takes intents, runs turns, emits events.
  *
- * What changes here between turns is only what outlives them: the journal, the fold, the gates, the conversation so far.
- * The harness stays as it was given. */
+ * What changes here between turns is only what outlives them: the journal, the fold, the gates, the conversation so
+ * far. The harness stays as it was given. */
 
 #include "engine.h"
 #include "base/json.h"
@@ -162,7 +162,8 @@ static struct engine *engine_make(const struct harness *harness, struct journal 
     return engine;
 }
 
-struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks, struct err *err)
+struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks,
+                          struct err *err)
 {
     struct engine *engine = engine_make(harness, take_journal, sinks);
 
@@ -229,7 +230,8 @@ static void resume_event(struct engine *engine, const struct event *event, char 
     case EVENT_WRITE_PROPOSED:
         /* Not every question that had a number came into the journal. */
         ask = event->write_proposed.ask && event->write_proposed.ask[0] == 'a'
-                  ? strtoull(event->write_proposed.ask + 1, NULL, 10) : 0;
+                  ? strtoull(event->write_proposed.ask + 1, NULL, 10)
+                  : 0;
         engine->asks = ask > engine->asks ? ask : engine->asks + 1;
         break;
     default:

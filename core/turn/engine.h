@@ -30,11 +30,11 @@ struct tool_source;
 struct harness {
     struct loop *loop;
     struct registry *registry;
-    struct tool_source *tools;        /* tools that come and go; NULL: there are none */
-    struct provider *provider;        /* the model that the session begins with */
-    const char *model_name;           /* by which people know it; NULL: by none */
-    struct model_source *models;      /* others; NULL: there are none */
-    bool model_chosen;                /* by the user: a session that is gone on with does not go back to the one it had */
+    struct tool_source *tools;   /* tools that come and go; NULL: there are none */
+    struct provider *provider;   /* the model that the session begins with */
+    const char *model_name;      /* by which people know it; NULL: by none */
+    struct model_source *models; /* others; NULL: there are none */
+    bool model_chosen;           /* by the user: a session that is gone on with does not go back to the one it had */
     struct beneath *root;
     struct rules *rules;              /* who decides about writes */
     struct artifact_store *artifacts; /* NULL: long outputs are cut */
@@ -61,11 +61,11 @@ struct harness {
     bool validate;             /* arguments against their schema */
     bool project_instructions; /* AGENTS.md of the workspace is told to the model */
     bool compact;              /* leave out what is old when the context ceiling nears */
-    bool interactive;          /* somebody answers gates, questions and ended budgets; else they are passed, refused, final */
-    bool ask_runs_clock;       /* see bounded.h */
-    int64_t ask_timeout_ms;    /* 0: a question waits for ever */
-    int model_attempts;        /* 3 */
-    double model_jitter;       /* share by which the wait before another attempt may be longer, by chance; 0 */
+    bool interactive;    /* somebody answers gates, questions and ended budgets; else they are passed, refused, final */
+    bool ask_runs_clock; /* see bounded.h */
+    int64_t ask_timeout_ms; /* 0: a question waits for ever */
+    int model_attempts;     /* 3 */
+    double model_jitter;    /* share by which the wait before another attempt may be longer, by chance; 0 */
 };
 /* The defaults of the specification; collaborators are NULL. */
 struct harness harness_defaults(void);
@@ -112,14 +112,14 @@ const struct question *engine_question(const struct engine *engine);
 /* What stands at the gate where the turn is held. */
 struct held_view {
     enum gate gate;
-    const char *why;              /* "step", "pause", a breakpoint, "limit: steps"; for people */
-    int limit;                    /* enum budget_key that is used up; -1: none */
-    int breakpoint;               /* id of the one that holds here; 0: none */
-    const char *call;             /* NULL when it is none */
+    const char *why;  /* "step", "pause", a breakpoint, "limit: steps"; for people */
+    int limit;        /* enum budget_key that is used up; -1: none */
+    int breakpoint;   /* id of the one that holds here; 0: none */
+    const char *call; /* NULL when it is none */
     const struct tool *tool;
-    enum effect effect;           /* of this call */
-    const char *arguments;        /* JSON text */
-    const char *result;           /* the tool message about to be sent */
+    enum effect effect;                  /* of this call */
+    const char *arguments;               /* JSON text */
+    const char *result;                  /* the tool message about to be sent */
     const struct message_list *messages; /* at GATE_MODEL */
 };
 bool engine_held(const struct engine *engine, struct held_view *out);

@@ -1,5 +1,6 @@
 #pragma once
-/* The engine, inside. Shared by engine.c, which emits and keeps, and engine_intents.c, which takes wishes; by nobody else. */
+/* The engine, inside. Shared by engine.c, which emits and keeps, and engine_intents.c, which takes wishes; by nobody
+ * else. */
 
 #include "event/redact_events.h"
 #include "shown.h"
@@ -18,17 +19,17 @@ struct engine {
     struct message_list history;
     int64_t turns;
     uint64_t asks;
-    struct turn *turn;        /* the one that runs */
-    struct turn *left;        /* the one that the recording left in the middle */
-    struct turn *late;        /* finished ones whose threads have not come back */
+    struct turn *turn; /* the one that runs */
+    struct turn *left; /* the one that the recording left in the middle */
+    struct turn *late; /* finished ones whose threads have not come back */
     struct undo *undo;
-    uint32_t left_programs;   /* of a recording that is gone on with: how many had begun in it */
-    struct shown *shown;      /* what stands at a gate, without secrets */
+    uint32_t left_programs; /* of a recording that is gone on with: how many had begun in it */
+    struct shown *shown;    /* what stands at a gate, without secrets */
     struct models models;
     struct emitter emitter; /* of the session: programs, workspace, servers, intents */
     struct redact_events redact;
-    struct emitter recorder;  /* behind redaction: journal, fold, sinks */
-    struct loop_task broke;   /* the journal failed: cancel from the loop */
+    struct emitter recorder; /* behind redaction: journal, fold, sinks */
+    struct loop_task broke;  /* the journal failed: cancel from the loop */
     char *failure;
     bool nobody_asked;
     char *protected; /* why writes to protected places were refused without asking, a line each */

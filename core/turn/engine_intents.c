@@ -20,8 +20,7 @@ static void tell_model(struct engine *engine, const char *by)
 {
     struct event_model_info model = models_to_event(&engine->models);
 
-    emit(&engine->emitter,
-         &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = &model, .by = by}});
+    emit(&engine->emitter, &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = &model, .by = by}});
 }
 
 /* What runs goes on with the model that was asked; the next request is for this one. */

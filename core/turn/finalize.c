@@ -129,7 +129,7 @@ void finalization_release(struct finalization *finalization)
 }
 
 static const struct event_final_status *status_to_event(struct arena *arena, const struct finalization *finalization,
-                                                         enum finalize_step step)
+                                                        enum finalize_step step)
 {
     struct event_final_status *status = arena_calloc(arena, 1, sizeof(*status));
     status->status = finalization->status[step];

@@ -9,8 +9,16 @@
 
 #define FINALIZE_CITATIONS_MAX 8 /* of each kind */
 
-enum finalize_step { FINALIZE_CITATIONS, FINALIZE_USAGE, FINALIZE_LOG, FINALIZE_DECISION, FINALIZE_MEMORY,
-                     FINALIZE_LEARNER, FINALIZE_JUDGES, FINALIZE_STEP_COUNT };
+enum finalize_step {
+    FINALIZE_CITATIONS,
+    FINALIZE_USAGE,
+    FINALIZE_LOG,
+    FINALIZE_DECISION,
+    FINALIZE_MEMORY,
+    FINALIZE_LEARNER,
+    FINALIZE_JUDGES,
+    FINALIZE_STEP_COUNT
+};
 const char *finalize_step_name(enum finalize_step step);
 
 struct finalize_input {
@@ -22,7 +30,10 @@ struct finalize_input {
     size_t citation_count;
     struct usage usage;
     int64_t wall_us;
-    struct finalize_tool { const char *name; int64_t calls, failures; } *tools;
+    struct finalize_tool {
+        const char *name;
+        int64_t calls, failures;
+    } * tools;
     size_t tool_count;
     const char *const *decisions; /* what was decided about writes, a line each */
     size_t decision_count;
@@ -43,8 +54,8 @@ struct finalize_hooks {
 struct finalize_hooks finalize_store_hooks(struct store *store);
 
 struct finalization {
-    char *text;                    /* the final text, with citations when they were asked for */
-    struct citation *citations;    /* those shown */
+    char *text;                 /* the final text, with citations when they were asked for */
+    struct citation *citations; /* those shown */
     size_t citation_count;
     const char *status[FINALIZE_STEP_COUNT]; /* "done", "skipped", "failed" */
     char *reason[FINALIZE_STEP_COUNT];       /* of a failure, else NULL */

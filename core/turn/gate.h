@@ -8,23 +8,26 @@
 
 struct glob;
 
-enum gate { GATE_MODEL,      /* before the model is asked */
-            GATE_ANSWER,     /* after it answered */
-            GATE_WAVE,       /* before a wave */
-            GATE_TOOL,       /* before a tool */
-            GATE_WRITE,      /* before a write is decided */
-            GATE_RESULT,     /* after a tool ended, when a breakpoint on the outcome matched */
-            GATE_REFLECT,    /* before reflection */
-            GATE_FINALIZE,   /* before finalizing */
-            GATE_BUDGET,     /* a budget ended or passed a share */
-            GATE_COUNT };
+enum gate {
+    GATE_MODEL,    /* before the model is asked */
+    GATE_ANSWER,   /* after it answered */
+    GATE_WAVE,     /* before a wave */
+    GATE_TOOL,     /* before a tool */
+    GATE_WRITE,    /* before a write is decided */
+    GATE_RESULT,   /* after a tool ended, when a breakpoint on the outcome matched */
+    GATE_REFLECT,  /* before reflection */
+    GATE_FINALIZE, /* before finalizing */
+    GATE_BUDGET,   /* a budget ended or passed a share */
+    GATE_COUNT
+};
 const char *gate_name(enum gate gate); /* "before model", "after answer", "before wave" … */
-int gate_from_name(const char *name);  /* also the short names: model answer wave tool write result reflect finalize budget */
+int gate_from_name(
+    const char *name); /* also the short names: model answer wave tool write result reflect finalize budget */
 
 enum stepping {
-    STEP_RUN,   /* only breakpoints hold */
-    STEP_INTO,  /* the next gate holds */
-    STEP_WAVE,  /* the next gate that is not inside the present wave holds */
+    STEP_RUN,  /* only breakpoints hold */
+    STEP_INTO, /* the next gate holds */
+    STEP_WAVE, /* the next gate that is not inside the present wave holds */
 };
 
 /* tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME. */
@@ -42,8 +45,8 @@ struct breakpoint {
 
 struct gates {
     enum stepping stepping;
-    bool pause;                /* hold at the next gate, once */
-    bool serial;               /* no waves of several calls */
+    bool pause;  /* hold at the next gate, once */
+    bool serial; /* no waves of several calls */
     struct breakpoint *breaks;
     size_t count, room;
     int next_id;

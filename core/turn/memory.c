@@ -84,7 +84,9 @@ void memory_extract(struct strbuf *out, const char *prompt, const char *final_te
     if (!status || strcmp(status, "done") != 0)
         return;
     /* Before anything is cut: half a secret is not found. */
-    CLEANUP(free) char *question = redact_copy(prompt ? prompt : ""), *answer = redact_copy(final_text ? final_text : "");
+    CLEANUP(free)
+    char *question = redact_copy(prompt ? prompt : ""),
+         *answer = redact_copy(final_text ? final_text : "");
     add_line(&asked, question, PROMPT_CHARS);
     add_line(&result, answer, RESULT_CHARS);
     if (asked.len == 0 || result.len == 0)

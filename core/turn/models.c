@@ -45,7 +45,6 @@ int models_switch(struct models *models, struct model_source *source, const char
 
 struct event_model_info models_to_event(const struct models *models)
 {
-    return (struct event_model_info){.provider = models->now->ops->name,
-                                     .name = model_of(models->now),
-                                     .as = models->count ? models->name : NULL};
+    return (struct event_model_info){
+        .provider = models->now->ops->name, .name = model_of(models->now), .as = models->count ? models->name : NULL};
 }

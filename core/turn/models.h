@@ -16,7 +16,7 @@ struct models {
     struct provider *now;
     struct provider **opened; /* by us, and ours to free */
     size_t count, room;
-    char *name;               /* by which people know the one that is asked now; NULL: by none */
+    char *name; /* by which people know the one that is asked now; NULL: by none */
 };
 
 /* The first one is not taken over. */

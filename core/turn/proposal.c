@@ -8,7 +8,8 @@
 #include "tools/protected.h"
 #include <string.h>
 
-#define DIFFS_MAX ((size_t)2 << 20) /* bytes of all diffs of a question in the record: a screen must be able to show it */
+#define DIFFS_MAX \
+    ((size_t)2 << 20) /* bytes of all diffs of a question in the record: a screen must be able to show it */
 
 /* The diff as text that takes at most `room` bytes of the record, or the line that says that it was cut. What is cut
  * can only be decided as a whole. Returns the bytes that it takes. */
@@ -39,7 +40,8 @@ static struct event_strs list_losses(struct arena *arena, const struct change *c
     return (struct event_strs){lines, count};
 }
 
-struct event_proposed_file_list proposal_files(struct arena *arena, struct change_set *changes, struct diff *const *diffs)
+struct event_proposed_file_list proposal_files(struct arena *arena, struct change_set *changes,
+                                               struct diff *const *diffs)
 {
     struct event_proposed_file *files = arena_calloc(arena, changes->count + 1, sizeof(*files));
     size_t room = DIFFS_MAX;
@@ -50,18 +52,18 @@ struct event_proposed_file_list proposal_files(struct arena *arena, struct chang
         const struct guarded *place = change->guard;
         room -= takes < room ? takes : room;
         change_count(change, diffs[i]);
-        files[i] = (struct event_proposed_file){
-            .path = change->path,
-            .old_digest = change->old.digest,
-            .new_digest = change->new.digest,
-            .through = change->through,
-            .protected = place && place->guard == GUARD_PROTECTED ? place->why : NULL,
-            .dangerous = place && place->guard != GUARD_PROTECTED ? place->why : NULL,
-            .loses = list_losses(arena, change),
-            .added = (int64_t)change->counts.added,
-            .removed = (int64_t)change->counts.removed,
-            .binary = change->counts.binary,
-            .diff = diffs[i] ? arena_memdup0(arena, text.buf, text.len) : NULL};
+        files[i] =
+            (struct event_proposed_file){.path = change->path,
+                                         .old_digest = change->old.digest,
+                                         .new_digest = change->new.digest,
+                                         .through = change->through,
+                                         .protected = place && place->guard == GUARD_PROTECTED ? place->why : NULL,
+                                         .dangerous = place && place->guard != GUARD_PROTECTED ? place->why : NULL,
+                                         .loses = list_losses(arena, change),
+                                         .added = (int64_t)change->counts.added,
+                                         .removed = (int64_t)change->counts.removed,
+                                         .binary = change->counts.binary,
+                                         .diff = diffs[i] ? arena_memdup0(arena, text.buf, text.len) : NULL};
     }
     return (struct event_proposed_file_list){files, changes->count};
 }

@@ -57,8 +57,8 @@ struct scan {
     size_t len;
     size_t start, word_len; /* of the word found */
 
-    size_t next;     /* block to look at */
-    uint64_t starts; /* where words of the present block begin, those not yet told */
+    size_t next;                /* block to look at */
+    uint64_t starts;            /* where words of the present block begin, those not yet told */
     bool last_word, last_other; /* the byte before the next block: part of a word; and no capital */
 };
 
@@ -88,7 +88,8 @@ static inline struct masks block_masks(const char block[64])
         __m128i upper = between(bytes, 'A', 'Z'), small = between(bytes, 'a', 'z');
         masks.upper |= gather(upper) << i;
         masks.small |= gather(small) << i;
-        masks.word |= gather(_mm_or_si128(_mm_or_si128(upper, small), _mm_or_si128(between(bytes, '0', '9'), bytes))) << i;
+        masks.word |= gather(_mm_or_si128(_mm_or_si128(upper, small), _mm_or_si128(between(bytes, '0', '9'), bytes)))
+                      << i;
     }
     return masks;
 }

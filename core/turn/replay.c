@@ -268,8 +268,7 @@ static struct change_set *read_edit(const struct event_edited *edited, struct ar
     const struct json *files = event_leaf(arena, edited->after);
     struct change_set *set = change_set_new();
 
-    json_each(file, files)
-    {
+    json_each (file, files) {
         const struct json *text = json_get(file, "text");
         struct change *change;
 

@@ -1,5 +1,6 @@
 #pragma once
-/* What a recording gives to a run that repeats it: prompts, decisions, edits, and stand-ins for tools that are not here.
+/* What a recording gives to a run that repeats it: prompts, decisions, edits, and stand-ins for tools that are not
+ * here.
  *
  * A stand-in answers a recorded call with its recorded outcome after its recorded time. It exists for tools that the
  * recording used and this program does not have, so that a transcript of someone else's tools can still be stepped
@@ -30,14 +31,15 @@ enum thinking_level recording_thinking(const struct recording *recording);
 /* Gives the recorded decisions to the rules. */
 int recording_decisions(const struct recording *recording, struct rules *rules, struct err *err) CHECKED;
 /* Adds a stand-in for each recorded tool that the registry does not have; `scripts`: also in the place of tools
- * that run programs (`real_time`), for who cannot run any. They live as long as the recording, and tell what scripts told. */
+ * that run programs (`real_time`), for who cannot run any. They live as long as the recording, and tell what scripts
+ * told. */
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;
 /* Calls that stand-ins have answered so far. */
 size_t recording_answered(const struct recording *recording);
 /* Why the run could not propose what this call had proposed: the recording does not hold all of it. NULL: it could. */
 const char *recording_lost(const struct recording *recording, const char *call);
-/* Brings the tools that came and went in the recording, each before the turn that had them first. The recording's; after
- * recording_stand_ins. */
+/* Brings the tools that came and went in the recording, each before the turn that had them first. The recording's;
+ * after recording_stand_ins. */
 struct tool_source *recording_tools(struct recording *recording);
 /* The folder of files that belongs to the recording: FILE without its extension, when there is one; NULL else. */
 const char *recording_files(const struct recording *recording);

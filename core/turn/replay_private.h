@@ -13,13 +13,13 @@ struct recorded_outcome {
     char *call, *tool;
     bool effect_told;
     enum effect effect;
-    int64_t deadline_ms;   /* the hard wait it had */
-    const struct event_tool_finished *finished; /* NULL: the recording ends before it */
-    int64_t late_ms;       /* when a timed-out one came back; -1: never */
+    int64_t deadline_ms;                         /* the hard wait it had */
+    const struct event_tool_finished *finished;  /* NULL: the recording ends before it */
+    int64_t late_ms;                             /* when a timed-out one came back; -1: never */
     const struct event_write_proposed *proposed; /* NULL: no write was proposed */
-    char *lost;            /* why they could not be proposed again; NULL: they could, or nobody tried yet */
+    char *lost; /* why they could not be proposed again; NULL: they could, or nobody tried yet */
     bool used;
-    struct strbuf told;    /* what a script sent, a line each */
+    struct strbuf told; /* what a script sent, a line each */
 };
 
 /* What a call was planned as: one that was never started has no outcome. */
@@ -52,12 +52,12 @@ struct recording {
     size_t plan_count, plan_room;
     struct stand_in **stand_ins;
     size_t stand_in_count, stand_in_room;
-    struct arena arena;    /* of the events below */
+    struct arena arena;                /* of the events below */
     struct event_tool_info_list tools; /* of session.started */
-    struct recorded_tools *changes; /* after it */
+    struct recorded_tools *changes;    /* after it */
     size_t change_count, change_room;
     struct tool_source source;
-    bool scripts; /* see recording_stand_ins */
+    bool scripts;                             /* see recording_stand_ins */
     const struct event_budget_values *limits; /* of the first budget.opened */
     enum thinking_level thinking;
 };

@@ -1,5 +1,5 @@
-/* Rules of the session, recorded decisions, and the order in which they count. An empty change set is a foreign tool's wish
- * to write something unknown: no rule about a path covers it, only one about such calls of this very tool. */
+/* Rules of the session, recorded decisions, and the order in which they count. An empty change set is a foreign tool's
+ * wish to write something unknown: no rule about a path covers it, only one about such calls of this very tool. */
 
 #include "rules.h"
 #include "base/mem.h"

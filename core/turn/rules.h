@@ -1,10 +1,10 @@
 #pragma once
-/* Who decides about a write: what the user allowed for this session, what a recording holds, the mode. This module never
- * judges whether a change is good: it says who answers, and holds what was answered before.
+/* Who decides about a write: what the user allowed for this session, what a recording holds, the mode. This module
+ * never judges whether a change is good: it says who answers, and holds what was answered before.
  *
- * Order: a recorded decision for this very call (replay), a rule of the session (`A`: this tool on this path, or its calls
- * that no diff can be shown of), the mode. A protected place (protected.def) comes before all of them: only a person
- * approves a write there, each time. */
+ * Order: a recorded decision for this very call (replay), a rule of the session (`A`: this tool on this path, or its
+ * calls that no diff can be shown of), the mode. A protected place (protected.def) comes before all of them: only a
+ * person approves a write there, each time. */
 
 #include "decision.h"
 
@@ -26,7 +26,7 @@ struct rule_subject {
     int64_t turn;
     const char *call, *tool;
     const struct change_set *changes; /* none: a foreign tool's wish to write something unknown */
-    const char *named; /* what named_find says of the arguments of a call without files; NULL: nothing */
+    const char *named;                /* what named_find says of the arguments of a call without files; NULL: nothing */
 };
 
 struct rules;
@@ -43,6 +43,6 @@ const struct rule *rules_at(const struct rules *rules, size_t index);
 
 /* A decision from a recording for the next question of a call in a turn, in the order added. Copied. */
 void rules_record(struct rules *rules, int64_t turn, const char *call, const struct decision *decision);
-/* What is decided without asking; DECISION_NONE when a person must. `no_person` is set when it was denied because nobody
- * can be asked (exit status 4). The caller releases the decision. */
+/* What is decided without asking; DECISION_NONE when a person must. `no_person` is set when it was denied because
+ * nobody can be asked (exit status 4). The caller releases the decision. */
 struct decision rules_decide(struct rules *rules, const struct rule_subject *subject, bool *no_person);

@@ -78,7 +78,8 @@ static void run_work(struct loop_work *work)
     if (run->confirm_write)
         state->failed = change_set_commit(run->approved, run->env->root, &state->err);
     else
-        state->set = decision_recorded_changes(run->env->root, &state->outcome->proposed->files, &state->lost, &state->err);
+        state->set =
+            decision_recorded_changes(run->env->root, &state->outcome->proposed->files, &state->lost, &state->err);
 }
 
 static void worked(struct loop_work *work)

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 enum thinking_level { THINKING_OFF, THINKING_LOW, THINKING_MEDIUM, THINKING_HIGH };
-const char *thinking_level_name(enum thinking_level level);          /* "OFF" … */
-enum thinking_level thinking_level_from_name(const char *name);      /* any case; unknown: OFF */
-int thinking_tokens(enum thinking_level level);                      /* 0, 500, 2000, 5000 */
+const char *thinking_level_name(enum thinking_level level);     /* "OFF" … */
+enum thinking_level thinking_level_from_name(const char *name); /* any case; unknown: OFF */
+int thinking_tokens(enum thinking_level level);                 /* 0, 500, 2000, 5000 */
 
 struct thinking {
     enum thinking_level level;

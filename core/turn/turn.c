@@ -1,8 +1,8 @@
 /* A turn from its prompt to turn.finished.
  *
  * Order, always: turn.started → memory and context pack, in parallel → budget → messages → steps → the write gate is
- * closed → finalizer → turn.finished. turn_end is the only way out of the loop, so the gate is closed before anything is
- * finalized however the loop ended (D47).
+ * closed → finalizer → turn.finished. turn_end is the only way out of the loop, so the gate is closed before anything
+ * is finalized however the loop ended (D47).
  *
  * A turn may outlive its end: a tool that timed out still runs on its thread. The struct stays until the last of them
  * came back (and was suppressed), and is freed by turn_maybe_free. */
@@ -15,9 +15,9 @@
 #include "select.h"
 #include <string.h>
 
-#define MEMORY_ITEMS 5
+#define MEMORY_ITEMS  5
 #define CONTEXT_ITEMS 5
-#define WARN_SHARE 0.8
+#define WARN_SHARE    0.8
 
 /* A late thread of this turn reports to this turn, whichever runs by then. */
 static int emit_in_turn(struct emitter *emitter, struct event *events, size_t count)
@@ -202,11 +202,10 @@ static void prepare(struct turn *turn)
     const char **names = arena_calloc(&arena, turn->tool_count + 1, sizeof(*names));
     for (size_t i = 0; i < turn->tool_count; i++)
         names[i] = turn->tools[i]->spec.name;
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_TURN_PREPARED,
-                         .turn_prepared = {.messages = message_list_to_event(&arena, &turn->messages),
-                                           .tools = {names, turn->tool_count},
-                                           .prompt_render_hash = turn->preparation.render_hash}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_PREPARED,
+                                         .turn_prepared = {.messages = message_list_to_event(&arena, &turn->messages),
+                                                           .tools = {names, turn->tool_count},
+                                                           .prompt_render_hash = turn->preparation.render_hash}});
     message_list_append(&turn->messages, &said);
 }
 
@@ -283,8 +282,8 @@ struct turn *turn_start(struct engine *engine, const struct harness *harness, in
     thinking_on_turn_start(thinking);
     gates_turn_started(engine_gates_mutable(engine));
     struct event_thinking_info level = {.level = thinking_level_name(thinking->level), .counter = thinking->turn};
-    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_STARTED,
-                                         .turn_started = {.prompt = turn->prompt, .thinking = &level}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_STARTED, .turn_started = {.prompt = turn->prompt, .thinking = &level}});
     turn_load(turn);
     return turn;
 }
@@ -335,8 +334,8 @@ static void finalize(struct turn *turn, struct turn_call *none)
     (void)none;
     turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
     for (size_t i = 0; i < state->tally_count; i++)
-        turn->final_tools[i] = (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls,
-                                                      state->tallies[i].failures};
+        turn->final_tools[i] =
+            (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
         .session = turn->harness->session,
         .turn = turn->number,

@@ -42,20 +42,20 @@ struct hold {
 struct turn_call {
     struct turn *turn;
     char *id, *name;
-    char *arguments;              /* JSON text, as the model gave it or the user edited it */
-    const struct json *parsed;    /* NULL when it is no JSON object; in the step's arena */
-    bool incomplete;              /* the answer ended before they did, and nobody has edited them since */
-    const struct tool *tool;      /* NULL: unknown */
-    enum effect effect;           /* of this call */
+    char *arguments;           /* JSON text, as the model gave it or the user edited it */
+    const struct json *parsed; /* NULL when it is no JSON object; in the step's arena */
+    bool incomplete;           /* the answer ended before they did, and nobody has edited them since */
+    const struct tool *tool;   /* NULL: unknown */
+    enum effect effect;        /* of this call */
     const struct wave *wave;
-    size_t wave_number;           /* from 1 within the step */
+    size_t wave_number; /* from 1 within the step */
     char key[HASH_MD5_HEX];
     struct bounded_call *running;
-    bool gated;                   /* has stood at its gate */
+    bool gated; /* has stood at its gate */
     bool settled;
-    char *message;                /* what the model will read */
-    bool failed;                  /* it tells why there is no result */
-    struct citation *citations;   /* counted after the wave, in the order of the answer (D32) */
+    char *message;              /* what the model will read */
+    bool failed;                /* it tells why there is no result */
+    struct citation *citations; /* counted after the wave, in the order of the answer (D32) */
     size_t citation_count, citation_room;
 };
 
@@ -66,71 +66,71 @@ struct turn {
     struct emitter emitter; /* its events have this turn's number */
     char *prompt;
     struct hold_clock clock;
-    int64_t started_us;           /* on the hold clock */
+    int64_t started_us; /* on the hold clock */
     struct budget budget;
     struct turn_state state;
     struct preparation preparation;
     struct message_list messages;
-    const struct tool **tools;    /* offered */
+    const struct tool **tools; /* offered */
     size_t tool_count;
 
     struct loop_work memory_work, context_work;
     struct memory memory;
     struct context_pack context;
-    char *instructions;           /* of the project; NULL: none */
+    char *instructions; /* of the project; NULL: none */
     atomic_bool context_cancelled;
     int loading;
 
     int step;
     int attempt;
-    int shortened;                /* the step that was asked again with less, since it was too much */
-    bool shown;                   /* a part of the answer to this attempt */
+    int shortened; /* the step that was asked again with less, since it was too much */
+    bool shown;    /* a part of the answer to this attempt */
     struct model_listener listener;
-    struct provider *asked;       /* whose answer is under way, or came last */
-    bool asking;                  /* the model, a reflection included */
+    struct provider *asked; /* whose answer is under way, or came last */
+    bool asking;            /* the model, a reflection included */
     bool reflecting;
     int64_t asked_us;
     struct strbuf delta_text, delta_thinking;
-    size_t delta_bytes;           /* of this attempt, told so far */
-    struct loop_timer delta_timer;   /* coalesces */
-    struct loop_timer wait_timer;    /* a retry, or the patience with a reflection */
+    size_t delta_bytes;            /* of this attempt, told so far */
+    struct loop_timer delta_timer; /* coalesces */
+    struct loop_timer wait_timer;  /* a retry, or the patience with a reflection */
     struct loop_timer deadline_timer;
-    struct model_reply reply;     /* of this step, between answer and messages; also parked while held at the budget */
+    struct model_reply reply; /* of this step, between answer and messages; also parked while held at the budget */
     bool reply_parked, retry_parked;
 
-    struct arena arena;           /* of the step */
+    struct arena arena; /* of the step */
     struct turn_call *calls;
     size_t call_count;
     const struct wave *waves;
     size_t wave_count, wave_index;
-    size_t next_launch;           /* index into calls */
-    size_t unsettled;             /* of the wave */
+    size_t next_launch; /* index into calls */
+    size_t unsettled;   /* of the wave */
     bool launching;
-    const struct tool *awaited;   /* it cannot tell yet what a call of it may do; NULL: all can */
+    const struct tool *awaited; /* it cannot tell yet what a call of it may do; NULL: all can */
     struct waiter waiter;
 
     struct bounded_host host;
-    struct question *question;    /* about the write of a call; NULL: none */
-    int64_t comparing_us;         /* time the clocks stood still for diffs, for which nobody waited */
-    size_t works;                 /* of our own on the pool */
+    struct question *question; /* about the write of a call; NULL: none */
+    int64_t comparing_us;      /* time the clocks stood still for diffs, for which nobody waited */
+    size_t works;              /* of our own on the pool */
 
-    struct hold *holds;           /* the first one is the one we stand at */
+    struct hold *holds; /* the first one is the one we stand at */
     bool cancelled;
     bool ending;
-    const char *status;           /* why it ends */
-    struct loop_task next;        /* continues from the loop instead of from deep inside a callback */
+    const char *status;    /* why it ends */
+    struct loop_task next; /* continues from the loop instead of from deep inside a callback */
     struct loop_work final_work;
     struct finalize_input final_input;
     struct finalize_tool *final_tools;
     struct finalization final;
     bool finished;
     struct turn_left {
-        bool prepared;            /* the messages of its first request are there */
-        bool answered;            /* the newest thing the model had a part in is its answer … */
-        bool final;               /* … which asked for no call */
-        int64_t wall_us;          /* used so far */
-    } left;                       /* of a recorded turn: where it stood */
-    struct turn *older;           /* finished ones that wait for late threads */
+        bool prepared;   /* the messages of its first request are there */
+        bool answered;   /* the newest thing the model had a part in is its answer … */
+        bool final;      /* … which asked for no call */
+        int64_t wall_us; /* used so far */
+    } left;              /* of a recorded turn: where it stood */
+    struct turn *older;  /* finished ones that wait for late threads */
 };
 
 /* engine.c */
@@ -194,7 +194,8 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
 /* turn_compact.c */
 /* Makes the messages smaller when they are near the ceiling; before each request. */
 void turn_compact(struct turn *turn);
-/* The model says that it was asked too much: to about half. False when nothing can be left out; else it is to be told. */
+/* The model says that it was asked too much: to about half. False when nothing can be left out; else it is to be told.
+ */
 struct compacted {
     int64_t before, after;
     char *how;

@@ -1,5 +1,5 @@
-/* The calls of an answer: put in waves, checked, started, settled. Every call of the answer gets exactly one outcome and
- * one tool message, in the order of the answer, whatever happens to it or to its siblings.
+/* The calls of an answer: put in waves, checked, started, settled. Every call of the answer gets exactly one outcome
+ * and one tool message, in the order of the answer, whatever happens to it or to its siblings.
  *
  * A call is checked when its turn comes, not when it is planned: an earlier wave may have made it a duplicate, blocked
  * its tool or used up the budget. */
@@ -91,8 +91,11 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
     struct turn *turn = CONTAINER_OF(host, struct turn, host);
     struct turn_call *call = data;
     CLEANUP(outcome) struct outcome outcome = *take_outcome;
-    struct gate_view view = {
-        .gate = GATE_RESULT, .tool = call->tool, .effect = call->effect, .arguments = call->parsed, .outcome = &outcome};
+    struct gate_view view = {.gate = GATE_RESULT,
+                             .tool = call->tool,
+                             .effect = call->effect,
+                             .arguments = call->parsed,
+                             .outcome = &outcome};
     CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
     bool held;
 
@@ -133,13 +136,12 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     else if (!call->tool)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "there is no tool %s", name);
     else if (call->incomplete)
-        *denied = outcome_denied(id, name, DENIAL_VALIDATION,
-                                 "arguments: the answer ended before they were complete (%s)",
-                                 turn->reply.stop ? turn->reply.stop : "nobody knows why");
+        *denied =
+            outcome_denied(id, name, DENIAL_VALIDATION, "arguments: the answer ended before they were complete (%s)",
+                           turn->reply.stop ? turn->reply.stop : "nobody knows why");
     else if (!call->parsed)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "arguments: must be a JSON object");
-    else if (turn->harness->validate &&
-             registry_validate(turn->harness->registry, call->tool, call->parsed, &err) < 0)
+    else if (turn->harness->validate && registry_validate(turn->harness->registry, call->tool, call->parsed, &err) < 0)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "%s", err.text);
     else if (hash_map_has(&turn->state.blocked, name))
         *denied = outcome_denied(id, name, DENIAL_BLOCKED,
@@ -207,11 +209,11 @@ static void launch(struct turn *turn, struct turn_call *none)
             continue;
         }
         call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
-                                                                                   .tool = call->tool,
-                                                                                   .arguments = call->parsed,
-                                                                                   .turn_due_us = turn->budget.due_us,
-                                                                                   .cap_s = cap_s,
-                                                                                   .data = call});
+                                                                               .tool = call->tool,
+                                                                               .arguments = call->parsed,
+                                                                               .turn_due_us = turn->budget.due_us,
+                                                                               .cap_s = cap_s,
+                                                                               .data = call});
     }
     turn->launching = false;
     wave_check(turn);
@@ -364,10 +366,10 @@ void turn_run_calls(struct turn *turn, struct turn_call *none)
             turn->calls[turn->waves[w].first + i].wave = &turn->waves[w];
             turn->calls[turn->waves[w].first + i].wave_number = w + 1;
         }
-    emit(&turn->emitter,
-         &(struct event){.type = EVENT_WAVES_PLANNED,
-                         .waves_planned = {.step = turn->step,
-                                           .waves = waves_to_event(&turn->arena, turn->waves, turn->wave_count, plan)}});
+    emit(&turn->emitter, &(struct event){.type = EVENT_WAVES_PLANNED,
+                                         .waves_planned = {.step = turn->step,
+                                                           .waves = waves_to_event(&turn->arena, turn->waves,
+                                                                                   turn->wave_count, plan)}});
     turn->wave_index = 0;
     turn_soon(turn, start_wave);
 }

@@ -80,12 +80,13 @@ void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_don
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *how = steal(&take_done->how);
 
-    emit(&turn->emitter, &(struct event){.type = EVENT_CONTEXT_COMPACTED,
-                                         .context_compacted = {.step = step,
-                                                               .before = take_done->before,
-                                                               .after = take_done->after,
-                                                               .how = how,
-                                                               .messages = message_list_to_event(&arena, &turn->messages)}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_CONTEXT_COMPACTED,
+                         .context_compacted = {.step = step,
+                                               .before = take_done->before,
+                                               .after = take_done->after,
+                                               .how = how,
+                                               .messages = message_list_to_event(&arena, &turn->messages)}});
 }
 
 void turn_compact(struct turn *turn)

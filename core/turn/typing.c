@@ -29,7 +29,8 @@ static bool goes_on_by_itself(const struct engine *engine)
     return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
 }
 
-/* What the journal has of it. A line that a terminal does not say back is nobody's to read later; a lone key is no text. */
+/* What the journal has of it. A line that a terminal does not say back is nobody's to read later; a lone key is no
+ * text. */
 static const char *recorded(struct program_control *control, const char *program, const char *text)
 {
     bool key = (unsigned char)text[0] < ' ' && !text[1];

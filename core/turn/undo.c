@@ -1,5 +1,5 @@
-/* Undo: a write like any other, only that a person asked for it. The bytes it will replace are kept first, so an undo can
- * be undone by the checkpoint it leaves. */
+/* Undo: a write like any other, only that a person asked for it. The bytes it will replace are kept first, so an undo
+ * can be undone by the checkpoint it leaves. */
 
 #include "base/mem.h"
 #include "tools/checkpoint.h"
@@ -38,7 +38,8 @@ static void finish(struct undo *undo)
                          .workspace_op = {.op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
     } else {
         report(undo, (struct event){.type = EVENT_WRITE_UNDONE,
-                                    .write_undone = {.checkpoint = undo->checkpoint, .paths = turn_list_paths(&arena, undo->changes)}});
+                                    .write_undone = {.checkpoint = undo->checkpoint,
+                                                     .paths = turn_list_paths(&arena, undo->changes)}});
     }
     change_set_free(undo->changes);
     free(undo->checkpoint);
@@ -86,9 +87,10 @@ static void kept(struct loop_work *work)
         finish(undo);
         return;
     }
-    undo->failed = report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                               .checkpoint_saved = {.checkpoint = undo->kept,
-                                                                    .paths = turn_list_paths(&arena, undo->changes)}}) < 0;
+    undo->failed =
+        report(undo, (struct event){.type = EVENT_CHECKPOINT_SAVED,
+                                    .checkpoint_saved = {.checkpoint = undo->kept,
+                                                         .paths = turn_list_paths(&arena, undo->changes)}}) < 0;
     loop_work_start(undo->harness->loop, &undo->work, undo->failed ? discard : commit, committed);
 }
 

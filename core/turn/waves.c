@@ -236,8 +236,8 @@ static void place_read(struct plan *plan, size_t i)
     if (!key)
         return;
     size_t len = shown_len(key);
-    const char *shared = arena_printf(plan->arena, "shares %.*s%s with %s", (int)len, key, key[len] ? "…" : "",
-                                      plan->calls[by].id);
+    const char *shared =
+        arena_printf(plan->arena, "shares %.*s%s with %s", (int)len, key, key[len] ? "…" : "", plan->calls[by].id);
     close_wave(plan, i, arena_printf(plan->arena, "%s %s", plan->calls[i].id, shared));
     /* The page says that it runs in a wave of its own; it does not open the next one (D27). */
     close_wave(plan, i + 1, arena_printf(plan->arena, "runs alone: %s", shared));

@@ -21,24 +21,23 @@
  *  event \ state    DIFFING             GATE                OPEN                CHECKING                COMMITTING
  *  job done         diffs_made          –                   –                   checked                 committed
  *  answer, expiry   refused             refused             write.decided       refused                 refused
- *  call settled     closed, no event    decided: expired    decided: expired    closed; a checkpoint    ours: waited for
- *                                                                               just saved is removed
- *  In RUNNING the executor has the call: it proposes anew, or is settled and the question goes. In CLOSED nothing but the
- *  call's end and a job that is still out are waited for.
+ *  call settled     closed, no event    decided: expired    decided: expired    closed; a checkpoint    ours: waited
+ * for just saved is removed In RUNNING the executor has the call: it proposes anew, or is settled and the question
+ * goes. In CLOSED nothing but the call's end and a job that is still out are waited for.
  *
- * A job gets its inputs in the question and puts its results there; nobody else touches them until it is back. A question
- * whose call was settled meanwhile waits in Q_CLOSED for its job, and what that brings is dropped.
+ * A job gets its inputs in the question and puts its results there; nobody else touches them until it is back. A
+ * question whose call was settled meanwhile waits in Q_CLOSED for its job, and what that brings is dropped.
  *
- * The diff made here is the only one of the proposal: the screen shows it, the decision applies to it, and what some of its
- * hunks come to is counted from it. The user's own version has one of its own, made here too. The decision is in the journal
- * before anything acts on it. From the proposal to the decision the clocks stand still. There is at most one question at a
- * time, because calls that write run alone.
+ * The diff made here is the only one of the proposal: the screen shows it, the decision applies to it, and what some of
+ * its hunks come to is counted from it. The user's own version has one of its own, made here too. The decision is in
+ * the journal before anything acts on it. From the proposal to the decision the clocks stand still. There is at most
+ * one question at a time, because calls that write run alone.
  *
  * A write whose old bytes cannot be kept is asked about again, as a question of its own that says so. Only a person
  * answers that one: a rule was made for writes that can be undone.
  *
- * A call that shows no files may still name a protected place in its arguments (named.h). What was allowed to such calls
- * does not hold for that one. */
+ * A call that shows no files may still name a protected place in its arguments (named.h). What was allowed to such
+ * calls does not hold for that one. */
 
 #include "write.h"
 #include "base/beneath.h"
@@ -67,7 +66,8 @@ static struct diff **compare(const struct change_set *set)
     return diffs;
 }
 
-/* Compares the files of the proposal. A diff that cannot be made does not matter: the question is asked all the same. */
+/* Compares the files of the proposal. A diff that cannot be made does not matter: the question is asked all the same.
+ */
 static void make_diffs(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
@@ -185,8 +185,8 @@ static void checkpoint_removed(struct loop_work *work)
     turn_maybe_free(turn);
 }
 
-/* The call is gone: frees the question as soon as nothing of it is under way. A checkpoint that is in no record is removed
- * first. */
+/* The call is gone: frees the question as soon as nothing of it is under way. A checkpoint that is in no record is
+ * removed first. */
 static void let_go(struct question *q)
 {
     if (q->job_out)
@@ -295,8 +295,8 @@ static void emit_edit(const struct question *q, const struct change_set *edited)
 
 static void checked(struct loop_work *work);
 
-/* Records a decision and acts on it; -1 when it does not fit the proposal. One that cannot be recorded is a no. Before the
- * diff was made nothing was asked, and there is nothing to answer in the journal. */
+/* Records a decision and acts on it; -1 when it does not fit the proposal. One that cannot be recorded is a no. Before
+ * the diff was made nothing was asked, and there is nothing to answer in the journal. */
 static int decided(struct question *q, const struct decision *decision, struct err *err)
 {
     struct turn *turn = q->turn;
@@ -321,8 +321,7 @@ static int decided(struct question *q, const struct decision *decision, struct e
     decision_release(&q->decision);
     q->decision = decision_copy(decision);
     decision = &q->decision;
-    turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", q->tool,
-                       q->changes->count ? q->changes->items[0].path : "",
+    turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", q->tool, q->changes->count ? q->changes->items[0].path : "",
                        decision_denies(decision) ? "refused" : decision_name(decision->kind),
                        decider_name(decision->by), decision->reason ? ": " : "",
                        decision->reason ? decision->reason : "");
@@ -344,8 +343,7 @@ static void expired(struct loop_timer *timer)
 {
     struct question *q = QUESTION_OF(timer, expiry);
     CLEANUP(free)
-    char *reason =
-        xasprintf("nobody answered within %lld s", (long long)(q->turn->harness->ask_timeout_ms / 1000));
+    char *reason = xasprintf("nobody answered within %lld s", (long long)(q->turn->harness->ask_timeout_ms / 1000));
     struct decision decision = {.kind = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
     if (bounded_waits(q->running) && decided(q, &decision, NULL) < 0)
         BUG("a question could not expire");
@@ -429,11 +427,11 @@ static int emit_checkpoint(struct question *q)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *id = q->checkpoint;
-    int recorded = emit(&q->turn->emitter,
-                        &(struct event){.type = EVENT_CHECKPOINT_SAVED,
-                                        .checkpoint_saved = {.checkpoint = id,
-                                                             .call = q->call_id,
-                                                             .paths = turn_list_paths(&arena, q->written)}});
+    int recorded =
+        emit(&q->turn->emitter,
+             &(struct event){.type = EVENT_CHECKPOINT_SAVED,
+                             .checkpoint_saved = {
+                                 .checkpoint = id, .call = q->call_id, .paths = turn_list_paths(&arena, q->written)}});
     q->checkpoint = recorded < 0 ? steal(&id) : NULL; /* what is not in the record is removed later */
     return recorded;
 }
@@ -486,8 +484,8 @@ static void checked(struct loop_work *work)
     struct question *q = job_back(work);
     if (!q)
         return;
-    bool wants_checkpoint = q->turn->harness->checkpoints && !q->decision.without_undo && q->written &&
-                            q->written->count;
+    bool wants_checkpoint =
+        q->turn->harness->checkpoints && !q->decision.without_undo && q->written && q->written->count;
     if (!q->written) {
         CLEANUP(free) char *why = xasprintf("the answer does not fit what was proposed: %s", q->err.text);
         bounded_deny(q->running, DENIAL_WRITE_DENIED, why);

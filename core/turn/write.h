@@ -1,6 +1,6 @@
 #pragma once
-/* The question about a write: from a tool's proposal to the bytes on disk. There is one home for it, and one machine that
- * moves it (write.c); the screen shows what is here and answers by id and digest. */
+/* The question about a write: from a tool's proposal to the bytes on disk. There is one home for it, and one machine
+ * that moves it (write.c); the screen shows what is here and answers by id and digest. */
 
 #include "base/loop.h"
 #include "decision.h"
@@ -44,17 +44,17 @@ struct question {
     struct turn *turn;
     struct turn_call *call;
     struct bounded_call *running;
-    bool tool_writes; /* the tool commits; else we do */
-    bool recorded;    /* write.proposed is in the journal */
-    bool job_out;     /* a job of it is on the pool … */
-    bool awaited;     /* … for which the executor waits */
+    bool tool_writes;           /* the tool commits; else we do */
+    bool recorded;              /* write.proposed is in the journal */
+    bool job_out;               /* a job of it is on the pool … */
+    bool awaited;               /* … for which the executor waits */
     struct change_set *written; /* what the decision makes of the changes */
     char *checkpoint;
     int failed; /* of the job that came back, with its error */
     struct err err;
-    struct strbuf note;       /* for the model, when it is not what was proposed that is written */
+    struct strbuf note;        /* for the model, when it is not what was proposed that is written */
     struct output_shape reply; /* what the model reads of a write of ours */
-    struct arena arena;       /* holds `files`, the id of the call and the name of the tool */
+    struct arena arena;        /* holds `files`, the id of the call and the name of the tool */
     struct event_proposed_file_list files;
     struct named names; /* the texts of a call without files, which may be paths */
     struct loop_timer expiry;
@@ -64,12 +64,12 @@ struct question {
 /* A tool proposed: bounded_host's `propose`. */
 void write_propose(struct bounded_host *host, struct bounded_call *running, struct change_set *take_changes,
                    bool tool_writes);
-/* Answers the open question. The id must be its id and, unless the decision denies, digest and revision those of what is
- * shown: an answer to something else is refused. The decision is copied. */
+/* Answers the open question. The id must be its id and, unless the decision denies, digest and revision those of what
+ * is shown: an answer to something else is refused. The decision is copied. */
 int write_answer(struct turn *turn, const char *id, const char *digest, unsigned revision,
                  const struct decision *decision, struct err *err) CHECKED;
-/* The user has another version of the open question: it is compared on the pool, and then is the question's `revised`. The
- * set is copied. */
+/* The user has another version of the open question: it is compared on the pool, and then is the question's `revised`.
+ * The set is copied. */
 int write_revise(struct turn *turn, const char *id, const struct change_set *version, struct err *err) CHECKED;
 /* The user works on the open question: it expires later. */
 void write_touch(struct turn *turn);

@@ -152,7 +152,8 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     CLEANUP(free) char *real = NULL;
     struct err own = ERR_INIT;
     struct stat st;
-    /* Only what has been seen to be a file is opened for reading: behind a link may be a FIFO, which opening would wake.
+    /* Only what has been seen to be a file is opened for reading: behind a link may be a FIFO, which opening would
+     * wake.
      */
     CLEANUP(fd)
     int seen = hit->linked ? inside_open(c->ws->root, hit->path, O_PATH, &real, &own)

@@ -24,7 +24,7 @@
 
 enum token_type {
     TOKEN_CHAR,
-    TOKEN_ANY,     /* ? */
+    TOKEN_ANY, /* ? */
     TOKEN_CLASS,
     TOKEN_STAR,
     TOKEN_FOLDERS, /* "**" and its slash: no, one or more components */
@@ -33,8 +33,8 @@ enum token_type {
 
 struct token {
     enum token_type type;
-    uint32_t cp;        /* of a CHAR */
-    const char *class;  /* in the pattern's text, behind '[' and the negation */
+    uint32_t cp;       /* of a CHAR */
+    const char *class; /* in the pattern's text, behind '[' and the negation */
     bool negated;
 };
 
@@ -191,7 +191,8 @@ static int expand(struct glob *glob, const char *pattern, const char *text, stru
     const char *begin = open + 1;
     for (const char *at = begin; at <= close;) {
         if (at == close || (*at == ',' && depth == 0)) {
-            CLEANUP(free) char *one = xasprintf("%.*s%.*s%s", (int)(open - text), text, (int)(at - begin), begin, close + 1);
+            CLEANUP(free)
+            char *one = xasprintf("%.*s%.*s%s", (int)(open - text), text, (int)(at - begin), begin, close + 1);
             if (expand(glob, pattern, one, err) < 0)
                 return -1;
             begin = ++at;
@@ -334,8 +335,8 @@ bool glob_match(const struct glob *glob, const char *name)
 
 /* ---- searching ---- */
 
-/* All tokens that could be next, as a row of flags. Tokens that may take nothing let the next one be next too; `**` only
- * between components. */
+/* All tokens that could be next, as a row of flags. Tokens that may take nothing let the next one be next too; `**`
+ * only between components. */
 static void spread(const struct alternative *alt, unsigned char *next, bool at_start)
 {
     for (size_t i = 0; i < alt->count; i++)
@@ -352,7 +353,8 @@ static bool advance(const struct alternative *alt, const unsigned char *next, un
         const struct token *token = &alt->tokens[i];
         if (!next[i])
             continue;
-        bool stays = token->type == TOKEN_FOLDERS || token->type == TOKEN_REST || (token->type == TOKEN_STAR && cp != '/');
+        bool stays =
+            token->type == TOKEN_FOLDERS || token->type == TOKEN_REST || (token->type == TOKEN_STAR && cp != '/');
         after[i] |= stays;
         bool takes = fits(token, cp);
         after[i + 1] |= takes;

@@ -1,5 +1,5 @@
-/* A longer name that begins like one of ours is another variable (D14), so a name must end where a separator or the text
- * does; braces say by themselves where it ends. */
+/* A longer name that begins like one of ours is another variable (D14), so a name must end where a separator or the
+ * text does; braces say by themselves where it ends. */
 
 #include "globs.h"
 #include "base/beneath.h"

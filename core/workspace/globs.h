@@ -1,6 +1,6 @@
 #pragma once
-/* Patterns as people and models write them: they may begin with a variable of the workspace ("$OUTPUT_DIR/…"), hold blanks
- * around them, or be empty. */
+/* Patterns as people and models write them: they may begin with a variable of the workspace ("$OUTPUT_DIR/…"), hold
+ * blanks around them, or be empty. */
 
 #include <stddef.h>
 

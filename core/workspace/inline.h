@@ -32,7 +32,7 @@ struct inline_options {
     int64_t (*time_ms)(void *user);        /* instead, asked before each; 0: there is none left. NULL: nobody */
     bool clean_env;                        /* as in a program_spec */
     bool combined;
-    const char *call; /* as in a program_spec; lives until it is done */
+    const char *call;             /* as in a program_spec; lives until it is done */
     struct program_prints prints; /* with a `watch` nothing is collected */
 };
 

@@ -1,5 +1,6 @@
-/* Where the kernel says that a path leads out, the first link on it that is to blame is replaced by its target and the rest
- * is tried again. That is text, but it promises nothing: whatever comes of it goes through the kernel once more. */
+/* Where the kernel says that a path leads out, the first link on it that is to blame is replaced by its target and the
+ * rest is tried again. That is text, but it promises nothing: whatever comes of it goes through the kernel once more.
+ */
 
 #include "inside.h"
 #include "base/beneath.h"

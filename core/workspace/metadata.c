@@ -314,8 +314,7 @@ static const char *const *read_texts(struct reading *r, const struct json *objec
     const struct json *list = member(r, object, key, JSON_ARRAY, "a list of texts");
     const char **texts = arena_calloc(&r->md->arena, (list ? list->count : 0) + 1, sizeof(*texts));
     *count = 0;
-    json_each(item, list)
-    {
+    json_each (item, list) {
         if (item->type != JSON_STRING)
             wrong(r, key, "a list of texts");
         else
@@ -374,8 +373,7 @@ static void read_output(struct reading *r, const struct json *at)
     output.saved_as = read_texts(r, at, "saved_as", &output.saved_count);
     const struct json *list = member(r, at, "versions", JSON_ARRAY, "a list of numbers");
     int64_t *versions = arena_calloc(&md->arena, (list ? list->count : 0) + 1, sizeof(*versions));
-    json_each(item, list)
-    {
+    json_each (item, list) {
         versions[output.version_count++] = whole(r, item, "versions");
     }
     output.versions = versions;
@@ -396,8 +394,7 @@ static bool is_known(const char *key)
 static void keep_others(struct metadata *md, const struct json *top)
 {
     CLEANUP(strbuf) struct strbuf others = STRBUF_INIT;
-    json_each(at, top)
-    {
+    json_each (at, top) {
         if (is_known(at->key))
             continue;
         if (others.len)
@@ -427,11 +424,11 @@ int metadata_parse(struct metadata *md, const char *text, size_t len, struct err
     md->created_at = read_time(&r, top, "created_at");
     md->updated_at = read_time(&r, top, "updated_at");
     md->last_access = read_time(&r, top, "last_access");
-    json_each(at, member(&r, top, "skills", JSON_OBJECT, "an object"))
+    json_each (at, member(&r, top, "skills", JSON_OBJECT, "an object"))
         read_skill(&r, at);
-    json_each(at, member(&r, top, "inputs", JSON_ARRAY, "a list"))
+    json_each (at, member(&r, top, "inputs", JSON_ARRAY, "a list"))
         read_input(&r, at);
-    json_each(at, member(&r, top, "outputs", JSON_ARRAY, "a list"))
+    json_each (at, member(&r, top, "outputs", JSON_ARRAY, "a list"))
         read_output(&r, at);
     if (!r.failed)
         keep_others(md, top);

@@ -1,9 +1,9 @@
 #pragma once
 /* metadata.json: what was staged into a workspace and collected from it.
  *
- * A file that is missing reads as defaults, one that cannot be understood is an error with the code METADATA_CORRUPT, and
- * members that are not known here are kept. It is replaced whole, through a temporary with a name of its own that no
- * collection sees. Changes are made under a lock per root, which other threads and other programs respect. */
+ * A file that is missing reads as defaults, one that cannot be understood is an error with the code METADATA_CORRUPT,
+ * and members that are not known here are kept. It is replaced whole, through a temporary with a name of its own that
+ * no collection sees. Changes are made under a lock per root, which other threads and other programs respect. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -16,9 +16,9 @@ struct beneath;
 struct clock;
 struct strbuf;
 
-#define METADATA_VERSION 1
-#define METADATA_MODE    0600
-#define METADATA_CORRUPT EBADMSG
+#define METADATA_VERSION   1
+#define METADATA_MODE      0600
+#define METADATA_CORRUPT   EBADMSG
 #define METADATA_BYTES_MAX (16 << 20) /* more was not written by us */
 
 struct metadata_skill {

@@ -1,5 +1,6 @@
-/* The table of signatures is the WHATWG's "MIME Sniffing" one; the first that fits wins, so markup comes first and plain
- * text last. A row has the bytes, and where some of them do not matter a mask of the same length: '*' an exact byte,
+/* The table of signatures is the WHATWG's "MIME Sniffing" one; the first that fits wins, so markup comes first and
+ * plain text last. A row has the bytes, and where some of them do not matter a mask of the same length: '*' an exact
+ * byte,
  * '.' any. */
 
 #include "mime.h"
@@ -62,7 +63,8 @@ static const struct signature {
     {BYTES("RIFF....WAVE"), "****....****", 0, "audio/wave"},
     {NULL, 0, NULL, 0, "video/mp4"}, /* is_mp4 */
     {BYTES("\x1A\x45\xDF\xA3"), NULL, 0, "video/webm"},
-    {BYTES("..................................LP"), "..................................**", 0, "application/vnd.ms-fontobject"},
+    {BYTES("..................................LP"), "..................................**", 0,
+     "application/vnd.ms-fontobject"},
     {BYTES("\0\1\0\0"), NULL, 0, "font/ttf"},
     {BYTES("OTTO"), NULL, 0, "font/otf"},
     {BYTES("ttcf"), NULL, 0, "font/collection"},

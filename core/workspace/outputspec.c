@@ -43,15 +43,13 @@ static int set_texts(struct output_spec *spec, const struct json *value, struct 
     static const char wanted[] = "a list of texts";
     if (value->type != JSON_ARRAY)
         return wrong(err, value, wanted);
-    json_each(item, value)
-    {
+    json_each (item, value) {
         if (item->type != JSON_STRING)
             return wrong(err, value, wanted);
     }
     drop_globs(spec);
     spec->globs = xcalloc(value->count + 1, sizeof(*spec->globs));
-    json_each(item, value)
-    {
+    json_each (item, value) {
         spec->globs[spec->glob_count++] = xmemdup0(item->text, item->len);
     }
     return 0;
@@ -60,7 +58,8 @@ static int set_texts(struct output_spec *spec, const struct json *value, struct 
 /* A whole number as written: no point and no exponent. */
 static int set_number(int64_t *place, const struct json *value, struct err *err)
 {
-    int64_t number = value->type == JSON_NUMBER && !strpbrk(value->text, ".eE") ? json_int(value, INT64_MIN) : INT64_MIN;
+    int64_t number =
+        value->type == JSON_NUMBER && !strpbrk(value->text, ".eE") ? json_int(value, INT64_MIN) : INT64_MIN;
     if (number == INT64_MIN)
         return wrong(err, value, "a whole number");
     *place = number;
@@ -98,8 +97,7 @@ int output_spec_read(struct output_spec *spec, const struct json *object, struct
     if (object->type != JSON_OBJECT)
         return object->type == JSON_NULL ? 0 : err_set(err, "what to collect is not an object");
     for (int snake = 0; snake <= 1; snake++) /* the better spelling last, so that it stays */
-        json_each(member, object)
-        {
+        json_each (member, object) {
             for (size_t i = 0; i < COUNT_OF(rows); i++)
                 if (snake ? strcmp(member->key, rows[i].snake) == 0 : strcasecmp(member->key, rows[i].legacy) == 0)
                     if (set_member(spec, &rows[i], member, err) < 0)

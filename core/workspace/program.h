@@ -55,7 +55,7 @@ struct programs_options {
                                      that isolates nothing leaves them all of it */
     struct emitter *emitter; /* for what happens to them: network.connected, and of sessions program.*; NULL: nobody
                                 records that */
-    bool host_env;                /* they get our environment where the engine isolates nothing; else a bare one */
+    bool host_env;           /* they get our environment where the engine isolates nothing; else a bare one */
     struct env_provider provider; /* variables for every program */
     struct program_limits limits; /* for specs that say none */
     size_t max_output;            /* 0: PROGRAM_OUTPUT_MAX */

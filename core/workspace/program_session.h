@@ -30,8 +30,8 @@ const struct strbuf *program_session_stream(const struct program_session *sessio
 struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out);
 /* Whether something can be typed: -1 for the reasons that program_session_write has. */
 int program_session_ready(const struct program_session *session, struct err *err) CHECKED;
-/* Types the text, and Enter. Nothing to type is fine, always. "session is not running"; "stdin is not available"; or more
- * than PROGRAM_UNREAD_MAX waits to be read. */
+/* Types the text, and Enter. Nothing to type is fine, always. "session is not running"; "stdin is not available"; or
+ * more than PROGRAM_UNREAD_MAX waits to be read. */
 int program_session_write(struct program_session *session, const char *text, size_t len, bool newline,
                           struct err *err) CHECKED;
 /* Asks it to end, kills it and all it started after the grace; `ended` tells. Gone already is fine. */

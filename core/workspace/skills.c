@@ -1,5 +1,5 @@
-/* Finding skills on the host and staging them. Whether a staged one is still the same is asked of its files, not only of the
- * record: a program may have changed them, whatever their write bits say. */
+/* Finding skills on the host and staging them. Whether a staged one is still the same is asked of its files, not only
+ * of the record: a program may have changed them, whatever their write bits say. */
 
 #include "skills.h"
 #include "base/beneath.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define HEAD_BYTES_MAX  (1 << 20)  /* of a SKILL.md */
+#define HEAD_BYTES_MAX  (1 << 20)   /* of a SKILL.md */
 #define SKILL_BYTES_MAX (1LL << 30) /* of a staged one that is looked at again */
 
 /* ---- finding ---- */

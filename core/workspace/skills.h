@@ -1,6 +1,6 @@
 #pragma once
-/* Skills: folders with a SKILL.md that says in its head what they are for. They are found on the host and staged, read-only,
- * as skills/<name> in a workspace, where the metadata remembers what was staged and from where. */
+/* Skills: folders with a SKILL.md that says in its head what they are for. They are found on the host and staged,
+ * read-only, as skills/<name> in a workspace, where the metadata remembers what was staged and from where. */
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -46,8 +46,8 @@ void skills_release(struct skills *skills);
 /* Its folder, as a root that nothing in it leads out of. */
 struct beneath *skills_open(const struct skill *skill, struct err *err) CHECKED;
 
-/* Stages one, unless what is there already is the same by its digest. `staged`, when given, says whether anything was done.
- * `options` NULL: read-only, copied. */
+/* Stages one, unless what is there already is the same by its digest. `staged`, when given, says whether anything was
+ * done. `options` NULL: read-only, copied. */
 int skills_stage(struct workspace *ws, const struct skill *skill, const struct stage_options *options, bool *staged,
                  struct err *err) CHECKED;
 

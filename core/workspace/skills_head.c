@@ -1,6 +1,6 @@
-/* The head of a SKILL.md is a little YAML: one level of keys, values plain, quoted, or over several lines (folded after '>',
- * kept after '|', or simply gone on with on indented lines). More than that is not read; what cannot be understood is as if
- * it were not there. */
+/* The head of a SKILL.md is a little YAML: one level of keys, values plain, quoted, or over several lines (folded after
+ * '>', kept after '|', or simply gone on with on indented lines). More than that is not read; what cannot be understood
+ * is as if it were not there. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -13,7 +13,7 @@
 
 struct line {
     const char *at;
-    size_t len;    /* without the end of the line */
+    size_t len; /* without the end of the line */
     size_t indent;
 };
 
@@ -110,10 +110,10 @@ void skills_parse_head(const char *text, size_t len, char **name, char **descrip
     while (open && next_line(&at, end, &line) && !is_fence(&line)) {
         const char *colon = memchr(line.at, ':', line.len);
         size_t key = colon ? (size_t)(colon - line.at) : 0;
-        struct strbuf *value = line.indent > 0                                   ? NULL
-                               : key == 4 && memcmp(line.at, "name", 4) == 0         ? &found_name
+        struct strbuf *value = line.indent > 0                                        ? NULL
+                               : key == 4 && memcmp(line.at, "name", 4) == 0          ? &found_name
                                : key == 11 && memcmp(line.at, "description", 11) == 0 ? &found_description
-                                                                                     : NULL;
+                                                                                      : NULL;
         if (!value)
             continue;
         const char *rest = colon + 1;

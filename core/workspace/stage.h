@@ -24,10 +24,10 @@ struct stage_file {
 int stage_files(struct workspace *ws, const struct stage_file *files, size_t count, struct err *err) CHECKED;
 
 struct stage_options {
-    bool read_only;          /* no write bits on what is staged */
-    bool strict;             /* links that lead out of `src` stay links, else a file behind one is copied */
-    bool allow_mount;        /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
-    struct strbuf *left_out; /* with strict: such links are left out, and named here; NULL: they are not */
+    bool read_only;               /* no write bits on what is staged */
+    bool strict;                  /* links that lead out of `src` stay links, else a file behind one is copied */
+    bool allow_mount;             /* programs may be shown `src` itself instead of the copy, where they can (lend.h) */
+    struct strbuf *left_out;      /* with strict: such links are left out, and named here; NULL: they are not */
     const struct beneath *opened; /* `src`, which is its name only; NULL: it is opened by that */
 };
 /* The content of the host folder `src`, in the folder `to` (blank: the root itself). `mounted`, when given, says
@@ -43,8 +43,8 @@ struct stage_input {
     const char *to;   /* relative to the root; NULL or blank: work/inputs/<last part of from> */
     const char *mode; /* "link", or a copy */
     bool pin;         /* an artifact without version: the version that was staged there before */
-    bool strict;      /* for one that somebody else chose: a host folder goes to `to` itself, links out of it stay links,
-                       * and nothing goes where our own record is or where programs see something mounted */
+    bool strict; /* for one that somebody else chose: a host folder goes to `to` itself, links out of it stay links,
+                  * and nothing goes where our own record is or where programs see something mounted */
 };
 /* In order, up to the first that fails; the records are kept when all went well. */
 int stage_inputs(struct workspace *ws, const struct stage_input *inputs, size_t count, struct err *err) CHECKED;

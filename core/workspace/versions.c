@@ -40,8 +40,7 @@ int versions_load(struct versions *versions, const char *name, int64_t version, 
         return -1;
     char *own_mime = NULL;
     int64_t own_actual;
-    int status =
-        versions->ops->load(versions, name, version, out, &own_mime, actual ? actual : &own_actual, err);
+    int status = versions->ops->load(versions, name, version, out, &own_mime, actual ? actual : &own_actual, err);
     if (mime)
         *mime = status < 0 ? NULL : own_mime;
     else

@@ -14,7 +14,7 @@ struct strbuf;
 struct versions;
 
 #define VERSIONS_NEWEST (-1)
-#define ARTIFACT_SCHEME                                                                                                \
+#define ARTIFACT_SCHEME \
     "artifact://" /* before a name or a name@version, and before the id of an output that was too long */
 
 struct versions_ops {

@@ -1,6 +1,7 @@
 /* Artifacts on disk: a folder per name, called by the digest of the name, because names may hold anything; `name` in it
- * says it in clear. A version is the file `<number>`: the type, a NUL, the content. It is written beside and then linked to
- * the first number that is free, so a version is whole or not there, and two programs that save at once get two. */
+ * says it in clear. A version is the file `<number>`: the type, a NUL, the content. It is written beside and then
+ * linked to the first number that is free, so a version is whole or not there, and two programs that save at once get
+ * two. */
 
 #include "base/file.h"
 #include "base/hash.h"

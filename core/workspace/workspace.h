@@ -35,15 +35,15 @@ struct workspace_capabilities {
 /* What workspaces of one kind have in common. Texts are borrowed for the call that gets it, the others for as long as
  * the workspace lives. */
 struct workspace_options {
-    const char *base;                   /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
-    bool trusted;                       /* `base` itself is the workspace, and is never removed */
-    const char *inputs;                 /* a host folder that each one sees as work/inputs; NULL: none */
-    bool lends;                         /* programs can be shown folders of this machine in it, read-only */
-    bool other_user;                    /* programs run as the sandbox's user: it is that user's (sandbox/user.h) */
-    const char *seen_at;                /* where programs see the workspace; NULL: where it is */
-    struct clock *clock;                /* NULL: the system's */
-    struct versions *versions;          /* where artifacts are loaded from and saved to; NULL: nowhere */
-    struct event_queue *ops;            /* gets every operation on it, as workspace.op; NULL: nobody records them */
+    const char *base;          /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
+    bool trusted;              /* `base` itself is the workspace, and is never removed */
+    const char *inputs;        /* a host folder that each one sees as work/inputs; NULL: none */
+    bool lends;                /* programs can be shown folders of this machine in it, read-only */
+    bool other_user;           /* programs run as the sandbox's user: it is that user's (sandbox/user.h) */
+    const char *seen_at;       /* where programs see the workspace; NULL: where it is */
+    struct clock *clock;       /* NULL: the system's */
+    struct versions *versions; /* where artifacts are loaded from and saved to; NULL: nowhere */
+    struct event_queue *ops;   /* gets every operation on it, as workspace.op; NULL: nobody records them */
 };
 
 struct workspace {

@@ -49,9 +49,11 @@ int main(void)
     new_path = xasprintf("%s/new.c", dir);
     for (int i = 0; i < LINES; i++) {
         strbuf_addf(&old, "    value[%d] = compute(%d, %d);\n", i, i * 7 % 1013, i % 17);
-        strbuf_addf(&new, "    value[%d] = %s(%d, %d);\n", i, i % STEP == STEP / 2 ? "measure" : "compute", i * 7 % 1013, i % 17);
+        strbuf_addf(&new, "    value[%d] = %s(%d, %d);\n", i, i % STEP == STEP / 2 ? "measure" : "compute",
+                    i * 7 % 1013, i % 17);
     }
-    if (file_replace(old_path, old.buf, old.len, 0600, NULL) < 0 || file_replace(new_path, new.buf, new.len, 0600, NULL) < 0)
+    if (file_replace(old_path, old.buf, old.len, 0600, NULL) < 0 ||
+        file_replace(new_path, new.buf, new.len, 0600, NULL) < 0)
         return 2;
     pair = bench_compare(7, ours, git, NULL);
     bench_report("diff", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.5);

@@ -12,12 +12,12 @@
 #include "ui.h"
 #include <stdio.h>
 
-#define MANY   1000000
-#define FEW    1000
-#define FRAMES 200
-#define RATE   100000 /* events a second */
+#define MANY    1000000
+#define FEW     1000
+#define FRAMES  200
+#define RATE    100000 /* events a second */
 #define SECONDS 10
-#define FPS    30
+#define FPS     30
 
 struct screen {
     struct ui *ui;
@@ -206,7 +206,8 @@ static double flood(const char *path)
         frame(&screen);
         drawing += bench_cpu_s() - start;
     }
-    if (journal_count(reader) != (size_t)(1 + RATE / FPS * FPS * SECONDS) || session.event_count != journal_count(reader))
+    if (journal_count(reader) != (size_t)(1 + RATE / FPS * FPS * SECONDS) ||
+        session.event_count != journal_count(reader))
         abort(); /* an event was lost */
     screen_close(&screen);
     session_release(&session);

@@ -1,5 +1,5 @@
-/* Launch of `keyturn replay` on the demo in a real pseudo terminal: time to the first full paint against `curl --version`,
- * own CPU time, wake-ups while nothing happens, private memory. */
+/* Launch of `keyturn replay` on the demo in a real pseudo terminal: time to the first full paint against `curl
+ * --version`, own CPU time, wake-ups while nothing happens, private memory. */
 
 #include "base/file.h"
 #include "base/mem.h"

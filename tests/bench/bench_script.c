@@ -117,7 +117,8 @@ static double share(double *values, size_t count, double at)
     return values[(size_t)((double)(count - 1) * at)];
 }
 
-static const char request[] = "{\"execution_id\":\"e\",\"script\":\"emit_result(1)\",\"timeout\":10,\"mode\":\"PLAN\"}\n";
+static const char request[] =
+    "{\"execution_id\":\"e\",\"script\":\"emit_result(1)\",\"timeout\":10,\"mode\":\"PLAN\"}\n";
 
 static double ask(struct peer *peer)
 {
@@ -329,10 +330,11 @@ static void run_through(struct through *t, const struct sandbox_engine *engine)
 /* Seconds a plain Python program needs to print the same lines to us. */
 static double print_plainly(void)
 {
-    CLEANUP(free) char *program =
-        xasprintf("import json\nfor i in range(%d):\n    print(json.dumps({'type': 'intermediate', 'execution_id': 'e', "
-                  "'label': 'step', 'data': i}))\nprint('end')",
-                  EVENTS);
+    CLEANUP(free)
+    char *program = xasprintf(
+        "import json\nfor i in range(%d):\n    print(json.dumps({'type': 'intermediate', 'execution_id': 'e', "
+        "'label': 'step', 'data': i}))\nprint('end')",
+        EVENTS);
     struct peer peer = peer_start((const char *const[]){"/usr/bin/python3", "-I", "-c", program, NULL});
     const char *line = peer_line(&peer);
     double began = bench_now_s();
@@ -346,7 +348,8 @@ static double print_plainly(void)
 
 static void measure_events(const struct sandbox_engine *engine)
 {
-    CLEANUP(free) char *script = xasprintf("for i in range(%d):\n    emit_intermediate('step', i)\nemit_result(1)", EVENTS);
+    CLEANUP(free)
+    char *script = xasprintf("for i in range(%d):\n    emit_intermediate('step', i)\nemit_result(1)", EVENTS);
     CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
     double value = 1e9, floor = 1e9;
 
@@ -366,13 +369,15 @@ static void measure_events(const struct sandbox_engine *engine)
     bench_report("script-events", value * 1e3, "ms", floor * 1e3, 1);
 }
 
-/* A gigabyte of text: what is read of it costs no memory here. Our own harness would stop it long before, so this one is
- * false. */
+/* A gigabyte of text: what is read of it costs no memory here. Our own harness would stop it long before, so this one
+ * is false. */
 static void measure_flood(void)
 {
     static const char definition[] =
-        "{\"flood\":{\"about\":\"floods\",\"argv\":[\"sh\",\"-c\",\"echo '{{\\\"type\\\":\\\"ready\\\"}}'; read request; "
-        "exec yes {{\\\"type\\\":\\\"log\\\",\\\"execution_id\\\":\\\"e\\\",\\\"message\\\":\\\"a line of text\\\"}}\"]}}";
+        "{\"flood\":{\"about\":\"floods\",\"argv\":[\"sh\",\"-c\",\"echo '{{\\\"type\\\":\\\"ready\\\"}}'; read "
+        "request; "
+        "exec yes {{\\\"type\\\":\\\"log\\\",\\\"execution_id\\\":\\\"e\\\",\\\"message\\\":\\\"a line of "
+        "text\\\"}}\"]}}";
     struct through t = {.request = {.script = "", .mode = SCRIPT_PLAN, .timeout_s = 300, .max_output_bytes = 1u << 30}};
     struct sandbox_engines engines = {0};
 
@@ -390,7 +395,9 @@ static void make_tools(void)
 {
     for (int i = 0; i < TOOLS; i++) {
         CLEANUP(free) char *path = xasprintf("%s/tool%02d.py", tools, i);
-        CLEANUP(free) char *text = xasprintf("def tool%02d(x):\n    \"\"\"A tool.\"\"\"\n    return ToolResult(True, x, 'fine')\n", i);
+        CLEANUP(free)
+        char *text =
+            xasprintf("def tool%02d(x):\n    \"\"\"A tool.\"\"\"\n    return ToolResult(True, x, 'fine')\n", i);
 
         if (file_replace(path, text, strlen(text), 0644, NULL) < 0)
             give_up("no tools");

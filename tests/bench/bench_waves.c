@@ -42,8 +42,8 @@ int main(void)
 
     for (int i = 0; i < CALLS; i++) {
         /* Every hundredth call meets an earlier one's key, so that waves end too. */
-        const char *text = arena_printf(&arena, "{\"a\":\"a%d\",\"b\":\"b%d\",\"c\":\"c%d\",\"d\":\"d%d\"}", i - (i % 100 == 99),
-                                        i, i, i);
+        const char *text = arena_printf(&arena, "{\"a\":\"a%d\",\"b\":\"b%d\",\"c\":\"c%d\",\"d\":\"d%d\"}",
+                                        i - (i % 100 == 99), i, i, i);
 
         calls[i] = (struct wave_call){.id = arena_printf(&arena, "c%d", i),
                                       .spec = &spec,

@@ -1,6 +1,6 @@
-/* Workspaces against the plain tools: the digest of 20,000 files (400 MB, in memory already) against sha256sum of the same,
- * the files that fit a pattern among 200,000 entries against find, staging by link whatever the size, staging a gigabyte
- * by copy against cp -r. */
+/* Workspaces against the plain tools: the digest of 20,000 files (400 MB, in memory already) against sha256sum of the
+ * same, the files that fit a pattern among 200,000 entries against find, staging by link whatever the size, staging a
+ * gigabyte by copy against cp -r. */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -181,7 +181,9 @@ static void link_small(void *user)
 
 static void bench_link(void)
 {
-    CLEANUP(free) char *folder = make_folder("link"), *small = xasprintf("%s/small", folder), *large = xasprintf("%s/large", folder);
+    CLEANUP(free)
+    char *folder = make_folder("link"),
+         *small = xasprintf("%s/small", folder), *large = xasprintf("%s/large", folder);
     struct links links = {small, large};
     for (int i = 0; i < 2; i++) {
         CLEANUP(fd) int fd = open(i ? large : small, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

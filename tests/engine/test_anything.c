@@ -28,13 +28,13 @@ struct chaos {
     struct turn_rig rig;
     struct fake_tool tools[TOOLS];
     uint64_t random;
-    int left;               /* intents still to come */
+    int left; /* intents still to come */
     int turns;
     char ask[24], digest[HASH_SHA256_HEX]; /* of some question that was open once */
     struct loop_timer timer;
     struct sink sink;
-    char *journal;          /* NULL: in memory */
-    size_t breaks_at;       /* the event after which it cannot be written any more; 0: never */
+    char *journal;    /* NULL: in memory */
+    size_t breaks_at; /* the event after which it cannot be written any more; 0: never */
 };
 
 static struct rlimit usual; /* of the size of files */
@@ -117,12 +117,16 @@ static void add_call(struct chaos *chaos, struct fake_answer *answer)
     static const struct {
         const char *tool, *arguments;
     } others[] = {
-        {"read_file", "{\"path\":\"a.txt\"}"},     {"read_file", "{\"path\":\"none\"}"},
-        {"list_dir", "{}"},                        {"write_file", "{\"path\":\"a.txt\",\"content\":\"1\\n2\\n\"}"},
+        {"read_file", "{\"path\":\"a.txt\"}"},
+        {"read_file", "{\"path\":\"none\"}"},
+        {"list_dir", "{}"},
+        {"write_file", "{\"path\":\"a.txt\",\"content\":\"1\\n2\\n\"}"},
         {"write_file", "{\"path\":\"n/b.txt\",\"content\":\"b\\n\"}"},
         {"edit_file", "{\"path\":\"a.txt\",\"old\":\"1\",\"new\":\"one\"}"},
-        {"delete_file", "{\"path\":\"a.txt\"}"},   {"no_such_tool", "{}"},
-        {"read_file", "{\"path\":"},               {"read_file", "[]"},
+        {"delete_file", "{\"path\":\"a.txt\"}"},
+        {"no_such_tool", "{}"},
+        {"read_file", "{\"path\":"},
+        {"read_file", "[]"},
     };
     static const char *const ids[] = {NULL, NULL, NULL, "", "same", "same"};
     const char *id = ONE_OF(chaos, ids);
@@ -198,9 +202,9 @@ static struct intent answer_intent(struct chaos *chaos, const struct question *q
 
 static struct intent random_intent(struct chaos *chaos)
 {
-    static const char *const specs[] = {"gate=model",      "gate=tool",     "gate=write",     "gate=wave", "outcome=result",
-                                        "outcome=failure", "tool=writer",   "path=*.txt",     "budget=50%",
-                                        "effect=NETWORK",  "gate=finalize", "gate=reflect",   "nonsense", "gate=budget"};
+    static const char *const specs[] = {"gate=model",      "gate=tool",    "gate=write", "gate=wave",  "outcome=result",
+                                        "outcome=failure", "tool=writer",  "path=*.txt", "budget=50%", "effect=NETWORK",
+                                        "gate=finalize",   "gate=reflect", "nonsense",   "gate=budget"};
     static const char *const texts[] = {"{}", "{\"path\":\"a.txt\"}", "not json", "{\"n\":7}", ""};
     static const enum intent_type plain[] = {INTENT_STEP,     INTENT_STEP_WAVE, INTENT_CONTINUE, INTENT_CONTINUE,
                                              INTENT_CONTINUE, INTENT_PAUSE,     INTENT_UNDO,     INTENT_END};
@@ -214,9 +218,9 @@ static struct intent random_intent(struct chaos *chaos)
         return (struct intent){.type = INTENT_EDIT,
                                .edit = {.what = (enum edit_what)below(chaos, 3), .text = ONE_OF(chaos, texts)}};
     case 3:
-        return (struct intent){.type = INTENT_EXTEND,
-                               .extend = {.key = (enum budget_key)below(chaos, BUDGET_KEY_COUNT),
-                                          .share = (double)below(chaos, 4) / 2}};
+        return (struct intent){
+            .type = INTENT_EXTEND,
+            .extend = {.key = (enum budget_key)below(chaos, BUDGET_KEY_COUNT), .share = (double)below(chaos, 4) / 2}};
     case 4:
         return (struct intent){.type = INTENT_ALLOW,
                                .allow = {.tool = "writer", .path = "w.txt", .revoke = chance(chaos, 50)}};
@@ -265,7 +269,8 @@ static void meddle(struct loop_timer *timer)
         if (chance(chaos, 10)) /* and somebody else is at work in the same folder */
             turn_rig_file(rig, "a.txt", chance(chaos, 50) ? "1\n" : "2\n1\n");
     }
-    loop_timer_start(rig->loop, timer, loop_now_us(rig->loop) + (chance(chaos, 30) ? 0 : below(chaos, 1500000)), meddle);
+    loop_timer_start(rig->loop, timer, loop_now_us(rig->loop) + (chance(chaos, 30) ? 0 : below(chaos, 1500000)),
+                     meddle);
 }
 
 /* ---- running ---- */

@@ -1,5 +1,5 @@
-/* How budgets end: by themselves when nobody is there, at a gate when somebody is, and never in the middle of a call. Time
- * that passes while a person looks or is asked is nobody's. */
+/* How budgets end: by themselves when nobody is there, at a gate when somebody is, and never in the middle of a call.
+ * Time that passes while a person looks or is asked is nobody's. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -38,10 +38,8 @@ static const struct ending {
     enum budget_key key;
     const char *why;
 } endings[] = {
-    {BUDGET_WALL_MS, "limit: wall_ms"},
-    {BUDGET_STEPS, "limit: steps"},
-    {BUDGET_INPUT_TOKENS, "limit: input_tokens"},
-    {BUDGET_OUTPUT_TOKENS, "limit: output_tokens"},
+    {BUDGET_WALL_MS, "limit: wall_ms"},           {BUDGET_STEPS, "limit: steps"},
+    {BUDGET_INPUT_TOKENS, "limit: input_tokens"}, {BUDGET_OUTPUT_TOKENS, "limit: output_tokens"},
     {BUDGET_COST_USD, "limit: cost_usd"},
 };
 

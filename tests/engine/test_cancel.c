@@ -1,9 +1,9 @@
-/* Cancelling at every point at which a turn waits, and at every event. A turn in which everything happens is run once to
- * count, and then again and again, cut off each time a little later. */
+/* Cancelling at every point at which a turn waits, and at every event. A turn in which everything happens is run once
+ * to count, and then again and again, cut off each time a little later. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
 #include <stdarg.h>

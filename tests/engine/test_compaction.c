@@ -1,9 +1,9 @@
 /* A turn that comes near its context ceiling: its messages are made smaller before the model is asked, the journal says
  * so, and a recording of it goes on as it would have gone on. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -292,8 +292,9 @@ static void test_model_is_asked_with_less_once_and_only_where_there_is_less(void
         assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_FAILED), calls + 1);
         last = &turn_rig_event(&stage.rig, EVENT_MODEL_FAILED, (size_t)calls)->model_failed;
         assert_int_equal(last->retry_in_ms, EVENT_NULL_INT);
-        assert_string_equal(last->error, "the API answered 400, too much (what can be left out is left out: ask for less, "
-                                         "or take a model that reads more)");
+        assert_string_equal(last->error,
+                            "the API answered 400, too much (what can be left out is left out: ask for less, "
+                            "or take a model that reads more)");
         assert_string_equal(turn_check_finished(&stage.rig)->status, "failed");
         stage_end(&stage);
     }

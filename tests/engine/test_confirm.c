@@ -1,10 +1,10 @@
-/* Between the yes and the bytes: a file that changed meanwhile, a tool of somebody else, a checkpoint that cannot be made,
- * an answer that comes too late. Whatever happens there, nothing is written that was not shown and allowed. */
+/* Between the yes and the bytes: a file that changed meanwhile, a tool of somebody else, a checkpoint that cannot be
+ * made, an answer that comes too late. Whatever happens there, nothing is written that was not shown and allowed. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -203,7 +203,8 @@ static void test_session_without_checkpoints_writes_all_the_same(void **state)
     turn_rig_turn(&rig, "write");
     check_file(&rig, "a.txt", "new");
     assert_int_equal(turn_rig_count(&rig, EVENT_CHECKPOINT_SAVED), 0);
-    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_UNDO}), "this session keeps no checkpoints");
+    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_UNDO}),
+                        "this session keeps no checkpoints");
     turn_check_promises(&rig, true);
     engine_free(rig.engine);
     rig.engine = NULL;
@@ -241,8 +242,8 @@ static void try_yes(struct turn_rig *rig, const struct question *question)
 
 static void test_d31_late_yes_never_writes_where_the_question_runs_on_the_clock(void **state)
 {
-    /* Before, at, and after the instant at which the call gives up. At the instant, the call's own timer is first and the
-     * answer comes before anybody has heard of it. */
+    /* Before, at, and after the instant at which the call gives up. At the instant, the call's own timer is first and
+     * the answer comes before anybody has heard of it. */
     static const struct {
         double after_s;
         const char *refusal;

@@ -1,11 +1,11 @@
 /* Where a run departs from its recording: other files, other events, another order, recordings that somebody changed.
  * The first difference is named, and what does not count is not. */
 
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/scripted.h"
+#include "support/event_json.h"
 #include "support/replay_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>

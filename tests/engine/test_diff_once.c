@@ -2,12 +2,12 @@
  * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. The
  * comparisons are counted by standing in for the function that makes them. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
 #include "support/comparing.h"
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
-/* What is synced, in which order, and what is not: the calls that make things last are recorded by standing in for them,
- * together with the events, over a whole turn that writes and an undo.
+/* What is synced, in which order, and what is not: the calls that make things last are recorded by standing in for
+ * them, together with the events, over a whole turn that writes and an undo.
  *
- * The journal is synced where somebody relies on it (a decision, what was written, what was undone, the end of a turn) and
- * nowhere else: every other event may be lost by a power cut, and a sync for each of a thousand calls would be most of a
- * turn's time. */
+ * The journal is synced where somebody relies on it (a decision, what was written, what was undone, the end of a turn)
+ * and nowhere else: every other event may be lost by a power cut, and a sync for each of a thousand calls would be most
+ * of a turn's time. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"

@@ -2,9 +2,9 @@
  * told as not run, the model is asked with everything that was said until then, and what comes of it is a journal like
  * any other. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -192,12 +192,12 @@ static void test_every_instant_of_one_that_was_stepped_through(void **state)
 
 /* ---- by hand ---- */
 
-#define BEGINNING                                                                                                      \
-    "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"                          \
+#define BEGINNING                                                                             \
+    "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n" \
     "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"look\"}\n"
-#define ASKED                                                                                                          \
-    "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I look.\",\"tool_calls\":["      \
-    "{\"id\":\"r\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a.txt\"}},"                                        \
+#define ASKED                                                                                                     \
+    "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I look.\",\"tool_calls\":[" \
+    "{\"id\":\"r\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a.txt\"}},"                                   \
     "{\"id\":\"w\",\"name\":\"write_file\",\"arguments\":{\"path\":\"a.txt\",\"content\":\"x\"}}]}\n"
 
 /* What a hand-written recording does not tell, its first request, is made anew; what it tells comes behind it. */

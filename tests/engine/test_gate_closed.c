@@ -1,6 +1,6 @@
-/* The write gate is closed before anything is finalized, however the turn ends (D47), and a write that is on its way when
- * the turn ends lands nowhere. The write is held at a place of the test's choosing: in the comparison that working out an
- * edited answer needs, or in the making of its checkpoint's folder. */
+/* The write gate is closed before anything is finalized, however the turn ends (D47), and a write that is on its way
+ * when the turn ends lands nowhere. The write is held at a place of the test's choosing: in the comparison that working
+ * out an edited answer needs, or in the making of its checkpoint's folder. */
 
 #include "base/json.h"
 #include "base/mem.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -108,10 +108,10 @@ static void test_stepping_holds_at_every_gate_in_order(void **state)
     turn_rig_turn(&rich.rig, "all of it");
     assert_string_equal(held(&rich.rig).why, "step");
     gates = walk(&rich.rig, INTENT_STEP);
-    assert_string_equal(gates,
-                        "before model, after answer, before wave, before tool l, before tool s, before wave, before tool w, "
-                        "before write w, before model, after answer, before wave, before tool b, before reflection, "
-                        "before model, after answer, before finalizing");
+    assert_string_equal(
+        gates, "before model, after answer, before wave, before tool l, before tool s, before wave, before tool w, "
+               "before write w, before model, after answer, before wave, before tool b, before reflection, "
+               "before model, after answer, before finalizing");
     assert_string_equal(turn_check_finished(&rich.rig)->status, "done");
     rich_end(&rich);
 }
@@ -213,7 +213,8 @@ static void test_breakpoint_that_was_taken_away_or_makes_no_sense_does_not_hold(
     (void)state;
     rich_init(&rich);
     assert_string_not_equal(
-        turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = "gate=nowhere"}}), "");
+        turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = "gate=nowhere"}}),
+        "");
     add_break(&rich.rig, "gate=model");
     turn_rig_submit(&rich.rig, &(struct intent){.type = INTENT_UNBREAK, .unbreak = {.id = 1}});
     assert_string_not_equal(
@@ -416,9 +417,10 @@ static void test_turn_that_is_held_can_be_cancelled_at_every_gate(void **state)
         const char *spec, *status;
         bool written;
     } cases[] = {
-        {"gate=model", "cancelled", false},    {"gate=answer", "cancelled", false}, {"gate=wave", "cancelled", false},
-        {"gate=tool", "cancelled", false},     {"gate=write", "cancelled", false},  {"outcome=result", "cancelled", false},
-        {"gate=reflect", "cancelled", true},   {"budget=20%", "cancelled", true},
+        {"gate=model", "cancelled", false},  {"gate=answer", "cancelled", false},
+        {"gate=wave", "cancelled", false},   {"gate=tool", "cancelled", false},
+        {"gate=write", "cancelled", false},  {"outcome=result", "cancelled", false},
+        {"gate=reflect", "cancelled", true}, {"budget=20%", "cancelled", true},
         {"gate=finalize", "done", true}, /* it was over */
     };
 

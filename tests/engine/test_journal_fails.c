@@ -1,11 +1,11 @@
-/* The journal breaks in the middle of a turn: the disk is full after the n-th event, for every n. From there on nothing is
- * acted upon, because it could not be recorded: nothing is written, nothing is asked, the turn comes to its end, and the
- * engine says why. */
+/* The journal breaks in the middle of a turn: the disk is full after the n-th event, for every n. From there on nothing
+ * is acted upon, because it could not be recorded: nothing is written, nothing is asked, the turn comes to its end, and
+ * the engine says why. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/journal.h"
+#include "support/event_json.h"
 #include "support/rich_turn.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -97,7 +97,8 @@ static void check_files(struct breaking *breaking)
 
         for (size_t n = 0; n < rig->event_count; n++)
             if (rig->events[n].type == EVENT_CHECKPOINT_SAVED)
-                saved |= strcmp(turn_check_json(rig, event_json(&rig->events[n], "paths"), "[0]"), rich_files[i].path) == 0;
+                saved |=
+                    strcmp(turn_check_json(rig, event_json(&rig->events[n], "paths"), "[0]"), rich_files[i].path) == 0;
         if (strcmp(content, rich_files[i].after) == 0)
             assert_true(saved); /* and that follows an allowing decision, as promised */
     }
@@ -131,8 +132,9 @@ static void test_journal_that_breaks_after_any_event_stops_everything(void **sta
         check_files(&breaking);
         turn_check_checkpoints(rig);
         /* It is over, also when there is room again. */
-        assert_string_equal(turn_check_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "again"}}),
-                            engine_failed(rig->engine));
+        assert_string_equal(
+            turn_check_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "again"}}),
+            engine_failed(rig->engine));
         breaking_release(&breaking);
     }
 }

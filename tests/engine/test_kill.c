@@ -1,7 +1,6 @@
 /* Kill -9 at random instants of the demo turn. Whatever the instant: the journal opens and folds, no event that was
  * printed is missing from it, and every file is wholly what it was or wholly what was approved, as the journal says. */
 
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -10,6 +9,7 @@
 #include "base/strbuf.h"
 #include "event/journal.h"
 #include "event/session.h"
+#include "support/event_json.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -50,8 +50,8 @@ static void read_bytes(int fd, size_t count, struct strbuf *out)
         strbuf_add(out, bytes, (size_t)got);
 }
 
-/* Runs the demo in `dir` and kills it `delay_us` after it has printed so many bytes (SIZE_MAX: never). So the instants are
- * spread over the turn however busy the machine is. What it printed is in `printed`. */
+/* Runs the demo in `dir` and kills it `delay_us` after it has printed so many bytes (SIZE_MAX: never). So the instants
+ * are spread over the turn however busy the machine is. What it printed is in `printed`. */
 static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf *printed)
 {
     CLEANUP(free) char *workspace = xasprintf("%s/work", dir);
@@ -119,8 +119,7 @@ static void learn(const char *dir)
         assert_int_equal(journal_event(reader, i, &event, &arena, NULL), 0);
         if (event.type != EVENT_WRITE_APPLIED)
             continue;
-        json_each(file, parse(&arena, event_json(&event, "files")))
-        {
+        json_each (file, parse(&arena, event_json(&event, "files"))) {
             struct write_state *state = &writes[write_count++];
 
             state->path = xstrdup(json_str(json_get(file, "path"), ""));
@@ -187,7 +186,7 @@ static size_t check(const char *dir, const struct strbuf *printed)
         if (event.type == EVENT_WRITE_DECIDED && find_write(open_path))
             decided[find_write(open_path) - writes] = true;
         if (event.type == EVENT_WRITE_APPLIED)
-            json_each(file, parse(&arena, event_json(&event, "files")))
+            json_each (file, parse(&arena, event_json(&event, "files")))
                 applied[find_write(json_str(json_get(file, "path"), "")) - writes] = true;
     }
     assert_int_equal(session.fault_count, 0);

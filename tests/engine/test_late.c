@@ -1,9 +1,9 @@
-/* Late threads: a tool that timed out comes back when nobody waits for it any more, in the same step, in a later turn, after
- * the session. All that is ever heard of it is late.suppressed. */
+/* Late threads: a tool that timed out comes back when nobody waits for it any more, in the same step, in a later turn,
+ * after the session. All that is ever heard of it is late.suppressed. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -66,7 +66,8 @@ static void test_tool_that_comes_back_within_its_wave_is_suppressed(void **state
     assert_string_equal(turn_check_outcome(&rig, "s"), "timeout");
     assert_int_equal(turn_rig_finished(&rig, "s")->tool_finished.elapsed_ms, 10000);
     assert_int_equal(late(&rig)->late_suppressed.elapsed_ms, 20000);
-    assert_true(turn_check_place(&rig, EVENT_LATE_SUPPRESSED, "s", 0) < turn_check_place(&rig, EVENT_TOOL_FINISHED, "o", 0));
+    assert_true(turn_check_place(&rig, EVENT_LATE_SUPPRESSED, "s", 0) <
+                turn_check_place(&rig, EVENT_TOOL_FINISHED, "o", 0));
     assert_string_equal(turn_check_outcome(&rig, "o"), "result");
     assert_non_null(strstr(turn_check_message(&rig, "s"), "\"status\":\"timeout\""));
     end_slow(&rig, &slow);
@@ -150,8 +151,8 @@ static void test_tool_that_may_not_be_repeated_after_a_timeout_is_blocked_for_th
         fake_answer_call(answer(&rig), "1", "slow", "{}");
         fake_answer_call(answer(&rig), "2", "slow", "{}");
         turn_rig_turn(&rig, "go");
-        assert_string_equal(
-            turn_check_json(&rig, event_json(turn_rig_finished(&rig, "1"), "timeout"), "retryable"), no_retry ? "false" : "true");
+        assert_string_equal(turn_check_json(&rig, event_json(turn_rig_finished(&rig, "1"), "timeout"), "retryable"),
+                            no_retry ? "false" : "true");
         assert_string_equal(turn_check_outcome(&rig, "2"), no_retry ? "denied:blocked" : "timeout");
         /* For the turn, not for the session. */
         slow.takes_ms = 0;
@@ -230,8 +231,8 @@ static char *second_turn(const struct turn_rig *rig)
     return strbuf_detach(&text, NULL);
 }
 
-/* A turn that leaves a thread behind which comes back `takes_s` after it began, and a second one of ten seconds that uses
- * the same tool and the same ids. */
+/* A turn that leaves a thread behind which comes back `takes_s` after it began, and a second one of ten seconds that
+ * uses the same tool and the same ids. */
 static char *run_two_turns(double takes_s, size_t *lates)
 {
     struct turn_rig rig;

@@ -1,9 +1,9 @@
 /* Memory and the context pack are loaded side by side: each is held until the other has begun too. Were they loaded one
  * after the other, the first would wait in vain. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "event/store.h"
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include <dirent.h>
 #include <dlfcn.h>
@@ -87,12 +87,12 @@ static void test_memory_and_context_are_loaded_side_by_side(void **state)
     assert_true(meeting.came[MEMORY]);
     assert_true(meeting.came[CONTEXT]);
     assert_false(meeting.alone);
-    assert_string_equal(turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0), "memory"),
-                                        "[0].text"),
-                        "the parser lives in parse.c");
-    assert_string_equal(turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0), "pack"),
-                                        "[0].path"),
-                        "parse.c");
+    assert_string_equal(
+        turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0), "memory"), "[0].text"),
+        "the parser lives in parse.c");
+    assert_string_equal(
+        turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_CONTEXT_LOADED, 0), "pack"), "[0].path"),
+        "parse.c");
     meeting.armed = false;
     turn_check_promises(&rig, true);
     turn_rig_release(&rig);

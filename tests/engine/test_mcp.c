@@ -1,10 +1,10 @@
-/* Whole turns with the tools of a real server: the one for files that everybody has, in real time, because it is a process
- * of its own. */
+/* Whole turns with the tools of a real server: the one for files that everybody has, in real time, because it is a
+ * process of its own. */
 
-#include "support/event_json.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "mcp/mcp.h"
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,8 @@ static void test_a_denied_write_and_an_approved_one(void **state)
     fake_answer_call(reads, "r2", "fs__read_text_file", "{\"path\":\"b.txt\"}");
     answer(&stage, "w1", "fs__write_file", "{\"path\":\"a.txt\",\"content\":\"gone\\n\"}");
     answer(&stage, "w2", "fs__write_file", "{\"path\":\"c.txt\",\"content\":\"new\\n\"}");
-    answer(&stage, "e1", "fs__edit_file", "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"beta\",\"newText\":\"BETA\"}]}");
+    answer(&stage, "e1", "fs__edit_file",
+           "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"beta\",\"newText\":\"BETA\"}]}");
     turn_rig_turn(&stage.rig, "go on");
     assert_string_equal(turn_check_outcome(&stage.rig, "r1"), "result");
     assert_string_equal(turn_check_outcome(&stage.rig, "r2"), "result");

@@ -1,8 +1,9 @@
-/* Asking the model: what fails is tried again in due time, how hard it thinks, and what becomes of an answer that is none. */
+/* Asking the model: what fails is tried again in due time, how hard it thinks, and what becomes of an answer that is
+ * none. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -269,7 +270,8 @@ static void test_call_of_an_answer_that_was_cut_is_told_and_not_run(void **state
     asked = &rig.model->requests[1].messages;
     for (size_t i = 1; i <= 2; i++) {
         assert_true(asked->items[asked->count - i].failed);
-        assert_non_null(strstr(asked->items[asked->count - i].text, "the answer ended before they were complete (max_tokens)"));
+        assert_non_null(
+            strstr(asked->items[asked->count - i].text, "the answer ended before they were complete (max_tokens)"));
     }
     assert_string_equal(turn_check_finished(&rig)->text, "Once more, shorter.");
     turn_check_end(&rig);

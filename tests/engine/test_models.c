@@ -1,9 +1,9 @@
-/* The model is changed in the middle of a session: from the next request on another one is asked with everything that was
- * said, the journal tells it, and a session that is gone on with asks it again. */
+/* The model is changed in the middle of a session: from the next request on another one is asked with everything that
+ * was said, the journal tells it, and a session that is gone on with asks it again. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -19,7 +19,7 @@ struct stage {
     struct model_source source;
     struct fake_provider *other; /* the newest that was opened */
     int opened;
-    const char *text;            /* that it answers with */
+    const char *text; /* that it answers with */
 };
 
 static struct provider *open_other(struct model_source *source, const char *name, struct err *err)
@@ -81,7 +81,8 @@ static void test_next_turn_asks_the_other_with_what_was_said(void **state)
     assert_int_equal(stage.other->request_count, 1);
     assert_non_null(strstr(stage.other->requests[0].messages.items[1].text, "model: fake-2\n"));
     assert_string_equal(stage.other->requests[0].messages.items[3].text, "I am the first.");
-    assert_string_equal(session_name(engine_session(stage.rig.engine), engine_session(stage.rig.engine)->model), "fake-2");
+    assert_string_equal(session_name(engine_session(stage.rig.engine), engine_session(stage.rig.engine)->model),
+                        "fake-2");
     stage_end(&stage);
 }
 

@@ -1,5 +1,5 @@
-/* A write whose old bytes cannot be kept (D43): nothing is written; where somebody is there to be asked, the question is
- * asked again and says so, and only a yes that means it writes without undo. */
+/* A write whose old bytes cannot be kept (D43): nothing is written; where somebody is there to be asked, the question
+ * is asked again and says so, and only a yes that means it writes without undo. */
 
 #include "base/mem.h"
 #include "support/answers.h"
@@ -26,7 +26,8 @@ static void init(struct turn_rig *rig, bool interactive)
     turn_rig_open(rig);
     turn_rig_file(rig, "a.txt", "old\n");
     scratch_remove(&rig->scratch, "checkpoints");
-    fake_answer_call(fake_provider_answer(rig->model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"new\\n\"}");
+    fake_answer_call(fake_provider_answer(rig->model), "w", "write_file",
+                     "{\"path\":\"a.txt\",\"content\":\"new\\n\"}");
     turn_rig_turn(rig, "write");
 }
 

@@ -1,9 +1,9 @@
-/* What comes of a tool's answer, and of the turn's: long outputs become artifacts that can be read back, and the finalizer
- * goes through its steps whatever each of them does. */
+/* What comes of a tool's answer, and of the turn's: long outputs become artifacts that can be read back, and the
+ * finalizer goes through its steps whatever each of them does. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include "tools/artifact.h"

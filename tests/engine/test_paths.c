@@ -1,11 +1,11 @@
 /* Where a write goes: links are resolved before anybody decides, a folder that is swapped meanwhile is noticed, and
  * protected places are asked about whatever was allowed. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -154,8 +154,7 @@ static void test_a_folder_swapped_for_a_real_one(void **state)
     wants_to_write(&rig, "w", "src/new.txt");
     turn_rig_turn(&rig, "write");
     CLEANUP(free)
-    char *src = in_work(&rig, "src"),
-         *aside = in_work(&rig, "src.old"), *hooks = in_work(&rig, ".git/hooks");
+    char *src = in_work(&rig, "src"), *aside = in_work(&rig, "src.old"), *hooks = in_work(&rig, ".git/hooks");
     assert_int_equal(rename(src, aside), 0);
     assert_int_equal(rename(hooks, src), 0);
     say(&rig, DECISION_APPROVED);

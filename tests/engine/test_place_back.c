@@ -1,7 +1,7 @@
 /* The way from a turn's workspace back into the project, which is a write like any other. In real sandboxes. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/place_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Files of a turn's workspace: what may go in, what comes out, artifacts and skills. In real sandboxes. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/place_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,8 @@ static void test_where_inputs_go(void **state)
     place_rig_call(&rig, "c6", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"./metadata.json\"}");
     place_rig_call(&rig, "c7", "load_artifact", "{\"ref\":\"a.txt\",\"to\":\"../a.txt\"}");
     place_rig_call(&rig, "c8", "stage_input", "{\"from\":\"a.txt\",\"to\":\"$OUTPUT_DIR/\"}");
-    place_rig_call(&rig, "c9", "stage_input", "{\"from\":\"workspace://$OUTPUT_DIR/a.txt\",\"to\":\"/workspace/work/b\"}");
+    place_rig_call(&rig, "c9", "stage_input",
+                   "{\"from\":\"workspace://$OUTPUT_DIR/a.txt\",\"to\":\"/workspace/work/b\"}");
     place_rig_call(&rig, "c10", "stage_input", "{\"from\":\"d\",\"to\":\".\"}");
     place_rig_call(&rig, "c11", "stage_input", "{\"from\":\"a.txt\",\"to\":\"work\"}");
     place_rig_turn(&rig);

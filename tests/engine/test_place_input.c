@@ -44,7 +44,8 @@ static void ends_by_a_call(const char *more)
     place_rig_call(&rig, "c2", "workspace_write_stdin",
                    "{\"session_id\":\"p1\",\"chars\":\"b\\na\\n\",\"eof\":true,\"yield_time_ms\":60000}");
     place_rig_turn(&rig);
-    const char *output = place_rig_of(&rig, "c2", "output"), *first = strstr(output, "a"), *over = strstr(output, "over");
+    const char *output = place_rig_of(&rig, "c2", "output"), *first = strstr(output, "a"),
+               *over = strstr(output, "over");
     assert_true(first && over && first < over);
     assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_INPUT, 0)->program_input.text, "b\na\n\x04");
     expect_end();
@@ -110,7 +111,8 @@ static void test_what_is_typed_is_recorded(void **state)
     (void)state;
     place_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat\",\"background\":true}");
     place_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\" p1 \",\"chars\":\"a\\n\"}");
-    place_rig_call(&rig, "c3", "workspace_write_stdin", "{\"session_id\":\"\",\"sessionId\":\"p1\",\"chars\":\"b\\n\"}");
+    place_rig_call(&rig, "c3", "workspace_write_stdin",
+                   "{\"session_id\":\"\",\"sessionId\":\"p1\",\"chars\":\"b\\n\"}");
     place_rig_call(&rig, "c4", "workspace_write_stdin", "{\"session_id\":\"p1\"}");
     place_rig_turn(&rig);
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 2);

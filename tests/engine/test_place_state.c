@@ -1,8 +1,8 @@
 /* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what
  * changes while programs run. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/place_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>

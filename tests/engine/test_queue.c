@@ -1,8 +1,8 @@
-/* Calls that wait for a thread of the pool: the wait is not the tool's time, but it is not endless either, and what timed
- * out before it began never begins. The pool of this program has two threads. */
+/* Calls that wait for a thread of the pool: the wait is not the tool's time, but it is not endless either, and what
+ * timed out before it began never begins. The pool of this program has two threads. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct {
     struct turn_rig rig;
@@ -106,7 +106,8 @@ static void test_call_that_finds_no_thread_times_out_and_says_so(void **state)
     finished = turn_rig_finished(&test.rig, "q");
     assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "queued"), "true");
     assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "retryable"), "true");
-    assert_string_equal(turn_check_json(&test.rig, event_json(turn_rig_finished(&test.rig, "h1"), "timeout"), "queued"), "");
+    assert_string_equal(turn_check_json(&test.rig, event_json(turn_rig_finished(&test.rig, "h1"), "timeout"), "queued"),
+                        "");
     assert_string_equal(turn_check_json(&test.rig, turn_check_message(&test.rig, "q"), "error"),
                         "quick was not begun within its time limit of 10 s, because other calls kept all threads busy");
     assert_int_equal(test.quick.executions, 0);

@@ -1,8 +1,8 @@
-/* A read that succeeded is not repeated in its turn (D35), unless something was written in between: then what was read may
- * read differently. */
+/* A read that succeeded is not repeated in its turn (D35), unless something was written in between: then what was read
+ * may read differently. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* When the model looks back, how long it is waited for, and what comes of it. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -67,7 +67,8 @@ static void test_model_looks_back_after_a_tool_failed_and_reads_its_own_words(vo
     assert_non_null(strstr(asked->items[asked->count - 1].text, "bad (b): it broke"));
     after = turn_rig_messages(&rig);
     assert_string_equal(after->items[after->count - 1].text, "I will try another way.");
-    assert_string_equal(turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "output"), "9");
+    assert_string_equal(
+        turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "output"), "9");
     end_failing(&rig, &bad);
 }
 

@@ -1,10 +1,10 @@
 /* A recorded session, run again on the same files: nothing departs, however it ended, and the recording stays as it
  * was. */
 
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/replay_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -205,7 +205,8 @@ static const char *plan_looking(struct script_rig *f)
     return event_json(turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0), "waves");
 }
 
-#define TOGETHER "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\",\"effect\":\"READ_ONLY\"}]"
+#define TOGETHER \
+    "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\",\"effect\":\"READ_ONLY\"}]"
 
 static void test_the_plan_is_the_same_whoever_comes_first(void **state)
 {

@@ -1,9 +1,10 @@
-/* Secrets: the record never holds them, whoever says them and in however many pieces; what is done is done with them. */
+/* Secrets: the record never holds them, whoever says them and in however many pieces; what is done is done with them.
+ */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -149,9 +150,10 @@ static void test_gate_shows_no_value_and_an_edit_keeps_it(void **state)
     turn_rig_turn(&rig, "go");
     assert_true(engine_held(rig.engine, &held));
     assert_string_equal(held.arguments, "{\"with\":\"[secret API_KEY]\"}");
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_EDIT,
-                                           .edit = {.what = EDIT_ARGUMENTS,
-                                                    .text = "{\"with\":\"[secret API_KEY]!\",\"x\":\"[secret OTHER]\"}"}});
+    turn_rig_submit(&rig,
+                    &(struct intent){.type = INTENT_EDIT,
+                                     .edit = {.what = EDIT_ARGUMENTS,
+                                              .text = "{\"with\":\"[secret API_KEY]!\",\"x\":\"[secret OTHER]\"}"}});
     turn_check_do(&rig, INTENT_CONTINUE);
     assert_string_equal(echo.arguments, "{\"with\": \"" VALUE "!\", \"x\": \"[secret OTHER]\"}");
     turn_check_end(&rig);

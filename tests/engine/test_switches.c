@@ -1,8 +1,8 @@
 /* What can be switched while a session runs: calls one at a time or side by side, breakpoints that hold or are passed.
  */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>

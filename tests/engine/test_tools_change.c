@@ -1,8 +1,8 @@
-/* Tools that come, become others and go between turns: each turn has those that were there when it began, the journal says
- * so before it, and a recording does the same again. */
+/* Tools that come, become others and go between turns: each turn has those that were there when it began, the journal
+ * says so before it, and a recording does the same again. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "support/replay_rig.h"
 #include "tools/source.h"
 #include <setjmp.h>

@@ -1,10 +1,10 @@
-/* A whole turn, through intents in and events out: the order of what is told, one outcome and one message for every call
- * whatever happens to its siblings, and nothing that one turn leaves to the next. */
+/* A whole turn, through intents in and events out: the order of what is told, one outcome and one message for every
+ * call whatever happens to its siblings, and nothing that one turn leaves to the next. */
 
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -74,7 +74,8 @@ static void test_turn_stays_quiet_without_a_prompt_or_while_another_runs(void **
     (void)state;
     turn_rig_init(&rig);
     turn_rig_open(&rig);
-    assert_string_not_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = ""}}), "");
+    assert_string_not_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = ""}}),
+                            "");
     turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "one"}});
     assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "two"}}),
                         "a turn is running");
@@ -102,7 +103,8 @@ static void test_deltas_of_one_frame_become_one_event_before_the_answer(void **s
     turn_rig_turn(&rig, "count");
     assert_int_equal(turn_rig_count(&rig, EVENT_MODEL_DELTA), 1);
     assert_string_equal(turn_rig_event(&rig, EVENT_MODEL_DELTA, 0)->model_delta.text, "one two three");
-    assert_true(turn_check_place(&rig, EVENT_MODEL_DELTA, NULL, 0) < turn_check_place(&rig, EVENT_MODEL_RESPONDED, NULL, 0));
+    assert_true(turn_check_place(&rig, EVENT_MODEL_DELTA, NULL, 0) <
+                turn_check_place(&rig, EVENT_MODEL_RESPONDED, NULL, 0));
     turn_check_end(&rig);
 }
 
@@ -274,8 +276,10 @@ static void test_d27_d28_d29_reads_share_a_wave_while_their_keys_are_disjoint(vo
     assert_string_equal(turn_check_json(&rig, waves, "[4].calls"), "[\"d\",\"e\"]");
     assert_string_equal(turn_check_json(&rig, waves, "[4].mode"), "parallel");
     /* The second wave begins when the first is over. */
-    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "a2", 0) > turn_check_place(&rig, EVENT_TOOL_FINISHED, "a", 0));
-    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "a2", 0) > turn_check_place(&rig, EVENT_TOOL_FINISHED, "b", 0));
+    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "a2", 0) >
+                turn_check_place(&rig, EVENT_TOOL_FINISHED, "a", 0));
+    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "a2", 0) >
+                turn_check_place(&rig, EVENT_TOOL_FINISHED, "b", 0));
     turn_check_end(&rig);
     fake_tool_release(&unclassed);
 }
@@ -297,7 +301,8 @@ static void test_d30_without_parallel_every_call_is_a_wave(void **state)
     waves = event_json(turn_rig_event(&rig, EVENT_WAVES_PLANNED, 0), "waves");
     assert_string_equal(turn_check_json(&rig, waves, "[1].calls"), "[\"b\"]");
     assert_string_equal(turn_check_json(&rig, waves, "[1].mode"), "sequential");
-    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "b", 0) > turn_check_place(&rig, EVENT_TOOL_FINISHED, "a", 0));
+    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "b", 0) >
+                turn_check_place(&rig, EVENT_TOOL_FINISHED, "a", 0));
     turn_check_end(&rig);
 }
 
@@ -319,7 +324,8 @@ static void test_writes_of_one_answer_never_run_side_by_side(void **state)
     fake_answer_call(a, "n", "net", "{}");
     fake_answer_call(a, "d", "destroy", "{}");
     turn_rig_turn(&rig, "both");
-    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "d", 0) > turn_check_place(&rig, EVENT_TOOL_FINISHED, "n", 0));
+    assert_true(turn_check_place(&rig, EVENT_TOOL_STARTED, "d", 0) >
+                turn_check_place(&rig, EVENT_TOOL_FINISHED, "n", 0));
     turn_check_end(&rig);
     fake_tool_release(&net[0]);
     fake_tool_release(&net[1]);

@@ -1,10 +1,10 @@
-/* Turn after turn: the conversation goes on, and nothing else does. The harness stays as it was given; everything of a turn
- * lives and dies with it. */
+/* Turn after turn: the conversation goes on, and nothing else does. The harness stays as it was given; everything of a
+ * turn lives and dies with it. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/journal.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -27,7 +27,8 @@ static char *history_of(const struct turn_rig *rig)
 
     for (size_t i = 0; i < messages->count; i++)
         if (messages->items[i].role != ROLE_SYSTEM)
-            strbuf_addf(&text, "%s%s: %s", text.len ? " | " : "", role_name(messages->items[i].role), messages->items[i].text);
+            strbuf_addf(&text, "%s%s: %s", text.len ? " | " : "", role_name(messages->items[i].role),
+                        messages->items[i].text);
     return strbuf_detach(&text, NULL);
 }
 
@@ -150,7 +151,8 @@ static void test_turns_share_no_blocks_no_duplicates_and_no_trace(void **state)
         assert_int_equal(turn_check_finished(&rig)->steps, 2);
     }
     /* The same ids again: made unique within a turn, not across turns. */
-    assert_string_equal(rig.events[turn_check_place(&rig, EVENT_TOOL_FINISHED, "x", 1)].tool_finished.outcome, "failure");
+    assert_string_equal(rig.events[turn_check_place(&rig, EVENT_TOOL_FINISHED, "x", 1)].tool_finished.outcome,
+                        "failure");
     turn_check_end(&rig);
     fake_tool_release(&blocked);
     fake_tool_release(&seen);
@@ -172,7 +174,9 @@ static void test_each_turn_counts_its_own_time_and_tokens(void **state)
         turn_rig_turn(&rig, "wait");
         assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 2000);
         assert_int_equal(turn_check_finished(&rig)->waited_ms, 0);
-        assert_string_equal(turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "input"), "10");
+        assert_string_equal(
+            turn_check_json(&rig, event_body_json(EVENT_TURN_FINISHED, turn_check_finished(&rig), "usage"), "input"),
+            "10");
     }
     turn_check_end(&rig);
 }
@@ -199,7 +203,6 @@ static void test_next_turn_may_begin_from_within_the_end_of_the_last(void **stat
 }
 
 /* ---- resuming ---- */
-
 
 static void test_resumed_session_goes_on_where_it_was(void **state)
 {
@@ -236,7 +239,8 @@ static void test_resumed_session_goes_on_where_it_was(void **state)
     fake_answer_call(answer(&rig), "w", "write_file", "{\"path\":\"a\",\"content\":\"3\"}");
     turn_rig_turn(&rig, "third");
     history = history_of(&rig);
-    assert_non_null(strstr(history, "user: first | assistant: written | user: second | assistant: again | user: third"));
+    assert_non_null(
+        strstr(history, "user: first | assistant: written | user: second | assistant: again | user: third"));
     assert_string_equal(turn_rig_event(&rig, EVENT_WRITE_PROPOSED, 2)->write_proposed.ask, "a3");
     assert_int_equal(turn_rig_event(&rig, EVENT_TURN_STARTED, 2)->turn, 3);
     turn_check_end(&rig);

@@ -1,9 +1,9 @@
 /* Undo: a write back, kept like any other, and refused when somebody else has been there since. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
+#include "support/event_json.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -81,7 +81,8 @@ static void test_undo_leaves_a_checkpoint_by_which_it_can_be_undone(void **state
     init_written(&rig);
     assert_string_equal(try_undo(&rig, NULL), "");
     check_file(&rig, "a.txt", "a");
-    assert_true(turn_check_place(&rig, EVENT_CHECKPOINT_SAVED, NULL, 2) < turn_check_place(&rig, EVENT_WRITE_UNDONE, NULL, 0));
+    assert_true(turn_check_place(&rig, EVENT_CHECKPOINT_SAVED, NULL, 2) <
+                turn_check_place(&rig, EVENT_WRITE_UNDONE, NULL, 0));
     assert_string_equal(try_undo(&rig, checkpoint_of(&rig, 2)), "");
     check_file(&rig, "a.txt", "b");
     assert_string_equal(try_undo(&rig, checkpoint_of(&rig, 3)), "");

@@ -1,5 +1,5 @@
-/* Undo of a file that was made in new folders takes the folders away too: those the write made, and only when nothing else
- * is in them. */
+/* Undo of a file that was made in new folders takes the folders away too: those the write made, and only when nothing
+ * else is in them. */
 
 #include "base/mem.h"
 #include "support/turn_check.h"
@@ -71,7 +71,8 @@ static void test_folder_that_was_there_stays(void **state)
     rig.answer = turn_rig_say_yes;
     turn_rig_open(&rig);
     scratch_mkdir(&rig.scratch, "work/empty");
-    fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"empty/new.txt\",\"content\":\"x\"}");
+    fake_answer_call(fake_provider_answer(rig.model), "w", "write_file",
+                     "{\"path\":\"empty/new.txt\",\"content\":\"x\"}");
     turn_rig_turn(&rig, "write");
     undo(&rig, NULL);
     check_folder(&rig, "work", "empty");

@@ -1,11 +1,11 @@
-/* Questions about writes and every kind of answer to them: what is written is what was allowed, the model is told which of
- * it that was, and an answer to anything but the open question changes nothing. */
+/* Questions about writes and every kind of answer to them: what is written is what was allowed, the model is told which
+ * of it that was, and an answer to anything but the open question changes nothing. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
+#include "support/event_json.h"
 #include "support/fake_tools.h"
 #include "support/turn_check.h"
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define SECONDS(s) ((int64_t)((s) * 1e6))
+#define SECONDS(s) ((int64_t)((s)*1e6))
 
 static struct fake_answer *answer(struct turn_rig *rig)
 {
@@ -255,7 +255,8 @@ static void test_countdown_begins_anew_for_somebody_at_work(void **state)
     turn_rig_run(&rig);
     assert_string_equal(decided(&rig, 0)->decision, "expired");
     assert_true(decided(&rig, 0)->waited_ms > 58000 && decided(&rig, 0)->waited_ms <= 59000);
-    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_ATTEND}), "no write waits for an answer");
+    assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_ATTEND}),
+                        "no write waits for an answer");
     turn_check_end(&rig);
 }
 
@@ -288,12 +289,13 @@ static void test_kept_hunks_are_written_and_the_model_is_told_which(void **state
     turn_rig_run(&rig);
     check_file(&rig, "n.txt", last_changed);
     assert_string_equal(decided(&rig, 0)->decision, "partial");
-    assert_string_equal(event_body_json(EVENT_WRITE_DECIDED, decided(&rig, 0), "hunks"), "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
+    assert_string_equal(event_body_json(EVENT_WRITE_DECIDED, decided(&rig, 0), "hunks"),
+                        "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
     message = turn_check_message(&rig, "w");
     assert_string_equal(turn_check_json(&rig, message, "approval.applied"), "hunks 2 of 2");
     assert_string_equal(turn_check_json(&rig, message, "approval.refused[0].lines"), "-1\n+ONE\n");
-    assert_string_equal(turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files"), "[0].added"),
-                        "1");
+    assert_string_equal(
+        turn_check_json(&rig, event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files"), "[0].added"), "1");
     turn_check_end(&rig);
 }
 
@@ -361,7 +363,8 @@ static void test_edited_version_is_written_and_kept_in_the_journal(void **state)
     event = turn_rig_event(&rig, EVENT_EDITED, 0);
     assert_string_equal(event->edited.what, "write");
     assert_string_equal(turn_check_json(&rig, event->edited.after, "[0].text"), "mine\n");
-    assert_string_equal(turn_check_json(&rig, event->edited.after, "[0].mode"), "384"); /* 0600: a replay writes the same */
+    assert_string_equal(turn_check_json(&rig, event->edited.after, "[0].mode"),
+                        "384"); /* 0600: a replay writes the same */
     assert_true(turn_check_place(&rig, EVENT_EDITED, NULL, 0) < turn_check_place(&rig, EVENT_WRITE_DECIDED, NULL, 0));
     assert_string_equal(turn_check_json(&rig, turn_check_message(&rig, "w"), "approval.applied"),
                         "the user's edited version");

@@ -9,8 +9,8 @@ WRITE_TEST(partial_writes_and_tells_what_was_kept)
     struct writing *f = *state;
     scratch_write(&f->test.rig.scratch, "work/f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     f->tool.text = "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";
-    f->test.decision = (struct decision){
-        .kind = DECISION_PARTIAL, .hunks = HUNKS("f.txt", 2, 1), .reason = "leave the end alone"};
+    f->test.decision =
+        (struct decision){.kind = DECISION_PARTIAL, .hunks = HUNKS("f.txt", 2, 1), .reason = "leave the end alone"};
     const struct outcome *outcome = run(f);
     assert_file(f, "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     assert_string_equal(outcome->result.output,

@@ -22,7 +22,8 @@ WRITE_TEST(approved)
     assert_file(f, "new\n");
 
     struct err err = ERR_INIT;
-    struct change_set *undo = checkpoint_undo(f->test.rig.harness.checkpoints, f->test.rig.harness.root, f->test.checkpoint, &err);
+    struct change_set *undo =
+        checkpoint_undo(f->test.rig.harness.checkpoints, f->test.rig.harness.root, f->test.checkpoint, &err);
     assert_non_null(undo);
     assert_memory_equal(undo->items[0].new.bytes, "old\n", 4);
     change_set_free(undo);

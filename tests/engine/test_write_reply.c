@@ -106,7 +106,8 @@ REPLY_TEST(delete)
 REPLY_TEST(move)
 {
     file("from", "bytes\n");
-    expect("move_file", "{\"from\":\"from\",\"to\":\"x/y/to\"}", "{\"from\":\"from\",\"to\":\"x/y/to\",\"applied\":true}");
+    expect("move_file", "{\"from\":\"from\",\"to\":\"x/y/to\"}",
+           "{\"from\":\"from\",\"to\":\"x/y/to\",\"applied\":true}");
     expect_file("from", NULL);
     expect_file("x/y/to", "bytes\n");
 }

@@ -1,6 +1,6 @@
 /* The states of a question about a write, one after the other: in each the turn is cancelled, answers come that nobody
- * asked for, and time runs out. Whatever happens where, every call has one end, no file is half written, and no checkpoint
- * is left that no event names. The table at the head of core/turn/write.c is what is walked here. */
+ * asked for, and time runs out. Whatever happens where, every call has one end, no file is half written, and no
+ * checkpoint is left that no event names. The table at the head of core/turn/write.c is what is walked here. */
 
 #include "base/mem.h"
 #include "support/answers.h"
@@ -20,10 +20,10 @@ struct scene {
     struct turn_rig rig;
     struct fake_tool own;
     bool tool_writes;
-    enum question_state state;             /* in which `act` is called, once */
+    enum question_state state; /* in which `act` is called, once */
     void (*act)(struct scene *scene);
-    bool open_late;                        /* what is held goes on only when the turn is over */
-    bool ask_runs_clock;                   /* see bounded.h: the only way in which a call ends that nobody cancels */
+    bool open_late;      /* what is held goes on only when the turn is over */
+    bool ask_runs_clock; /* see bounded.h: the only way in which a call ends that nobody cancels */
     bool acted;
 };
 
@@ -159,13 +159,14 @@ static void check_cancelled(enum question_state state, bool tool_writes, bool op
     assert_int_equal(turn_rig_count(rig, EVENT_WRITE_DECIDED), decided);
     decision = turn_rig_event(rig, EVENT_WRITE_DECIDED, 0);
     if (decision)
-        assert_string_equal(decision->write_decided.decision, state == Q_GATE || state == Q_OPEN ? "denied" : "approved");
+        assert_string_equal(decision->write_decided.decision,
+                            state == Q_GATE || state == Q_OPEN ? "denied" : "approved");
     assert_int_equal(turn_rig_count(rig, EVENT_CHECKPOINT_SAVED), committing);
     assert_int_equal(turn_rig_count(rig, EVENT_WRITE_APPLIED), committing);
-    assert_string_equal(turn_check_outcome(rig, "w"),
-                        committing                             ? "result"
-                        : state == Q_CHECKING || state == Q_RUNNING ? "failure"
-                                                               : "denied:write_denied");
+    assert_string_equal(turn_check_outcome(rig, "w"), committing ? "result"
+                                                      : state == Q_CHECKING || state == Q_RUNNING
+                                                          ? "failure"
+                                                          : "denied:write_denied");
     scene_end(&scene, committing ? after : state == Q_RUNNING ? theirs : before);
 }
 
@@ -364,7 +365,7 @@ TEST(of_two_calls_of_a_wave_that_ask_the_second_is_denied)
     run_two(100, 600, 5000000, "result denied:write_denied"); /* while the first question is open */
     run_two(100, 600, 0, "result denied:write_denied");       /* while the first one writes */
     run_two(600, 100, 0, "denied:write_denied result");
-    run_two(100, 2000, 0, "result result");                   /* one after the other */
+    run_two(100, 2000, 0, "result result"); /* one after the other */
 }
 
 /* ---- a version of the user's ---- */

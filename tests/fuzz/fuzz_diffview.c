@@ -1,5 +1,5 @@
-/* Any bytes as the text of a recorded diff: read, indexed, chosen from and painted. The first byte says how wide the screen
- * is and which pieces are dropped. Every row belongs to the piece that says it has it. */
+/* Any bytes as the text of a recorded diff: read, indexed, chosen from and painted. The first byte says how wide the
+ * screen is and which pieces are dropped. Every row belongs to the piece that says it has it. */
 
 #include "base/arena.h"
 #include "base/err.h"

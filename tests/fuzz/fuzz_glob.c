@@ -1,6 +1,6 @@
 /* A pattern, a newline, a path. A pattern that is taken matches the same path every time, a pattern without special
- * characters matches itself and nothing else, and a choice of it and itself changes nothing. Whatever matches is where a
- * search would look: below the pattern's base, and below folders that may lead to it. */
+ * characters matches itself and nothing else, and a choice of it and itself changes nothing. Whatever matches is where
+ * a search would look: below the pattern's base, and below folders that may lead to it. */
 
 #include "base/err.h"
 #include "base/mem.h"

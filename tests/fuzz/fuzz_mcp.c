@@ -1,5 +1,5 @@
-/* A hostile tool server: whatever bytes it writes, in whatever pieces, each request ends exactly once, what is heard is the
- * same, and what is made of an answer is JSON. */
+/* A hostile tool server: whatever bytes it writes, in whatever pieces, each request ends exactly once, what is heard is
+ * the same, and what is made of an answer is JSON. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "mcp/classify.h"
 #include "mcp/content.h"
-#include "tools/patch.h"
 #include "mcp/peer.h"
+#include "tools/patch.h"
 #include "tools/tool.h"
 #include <string.h>
 
@@ -78,7 +78,10 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
     struct asked *asked = user;
     struct talk *talk = asked->talk;
     talk->ended[asked->index]++;
-    strbuf_addf(&talk->heard, "%zu %s\n", asked->index, !answer ? why : answer->kind == RPC_ERROR ? answer->text : "result");
+    strbuf_addf(&talk->heard, "%zu %s\n", asked->index,
+                !answer                     ? why
+                : answer->kind == RPC_ERROR ? answer->text
+                                            : "result");
     if (answer && answer->kind == RPC_RESULT)
         look_at_result(answer->result);
 }

@@ -1,4 +1,5 @@
-/* A metadata.json: whatever is taken is written so that it is taken again, and the second writing is the same as the first. */
+/* A metadata.json: whatever is taken is written so that it is taken again, and the second writing is the same as the
+ * first. */
 
 #include "base/err.h"
 #include "base/mem.h"

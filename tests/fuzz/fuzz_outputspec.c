@@ -1,5 +1,5 @@
-/* What to collect, as JSON: the limits that hold are always above zero and within the caps, and the head of a SKILL.md, which
- * is read from the same bytes, never breaks. */
+/* What to collect, as JSON: the limits that hold are always above zero and within the caps, and the head of a SKILL.md,
+ * which is read from the same bytes, never breaks. */
 
 #include "base/err.h"
 #include "base/mem.h"

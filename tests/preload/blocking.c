@@ -37,12 +37,12 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /* The function that this one stands before. */
-#define NEXT(name)                                                                                                     \
-    ({                                                                                                                 \
-        static __typeof__(&name) next_;                                                                                \
-        if (!next_)                                                                                                    \
-            *(void **)&next_ = next_of(#name);                                                                         \
-        next_;                                                                                                         \
+#define NEXT(name)                             \
+    ({                                         \
+        static __typeof__(&name) next_;        \
+        if (!next_)                            \
+            *(void **)&next_ = next_of(#name); \
+        next_;                                 \
     })
 #define CALLER __builtin_return_address(0)
 
@@ -127,10 +127,10 @@ static bool would_wait(int fd, short events)
     return flags >= 0 && !(flags & O_NONBLOCK) && NEXT(poll)(&ready, 1, 0) == 0;
 }
 
-#define READS(events)                                                                                                  \
-    do {                                                                                                               \
-        if (would_wait(fd, events))                                                                                    \
-            blocks(__func__, CALLER);                                                                                  \
+#define READS(events)                 \
+    do {                              \
+        if (would_wait(fd, events))   \
+            blocks(__func__, CALLER); \
     } while (0)
 
 EXPORT ssize_t read(int fd, void *buf, size_t len)
@@ -314,13 +314,13 @@ static void check_open(int folder, const char *path, int flags, const void *call
         blocks("open of a FIFO", caller);
 }
 
-#define OPEN_MODE(mode)                                                                                                \
-    mode_t mode = 0;                                                                                                   \
-    if (flags & (O_CREAT | __O_TMPFILE)) {                                                                             \
-        va_list args;                                                                                                  \
-        va_start(args, flags);                                                                                         \
-        mode = va_arg(args, mode_t);                                                                                   \
-        va_end(args);                                                                                                  \
+#define OPEN_MODE(mode)                    \
+    mode_t mode = 0;                       \
+    if (flags & (O_CREAT | __O_TMPFILE)) { \
+        va_list args;                      \
+        va_start(args, flags);             \
+        mode = va_arg(args, mode_t);       \
+        va_end(args);                      \
     }
 
 EXPORT int open(const char *path, int flags, ...)

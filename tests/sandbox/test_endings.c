@@ -96,8 +96,9 @@ static void test_a_lack_of_memory_is_named(void **state)
     static const char full[] =
         "kept = []\nsize = 1 << 20\nwhile size:\n    try:\n        kept.append(bytearray(size))\n"
         "    except MemoryError:\n        size //= 2\n";
-    static const char *const then[] = {"emit_intermediate('a', 1)", "emit_intermediate('a' * 3000, 'b')", "emit_log('a')",
-                                       "print('a' * 9000)", "emit_result(list(range(100000)))", "import os; os.abort()"};
+    static const char *const then[] = {
+        "emit_intermediate('a', 1)", "emit_intermediate('a' * 3000, 'b')", "emit_log('a')",
+        "print('a' * 9000)",         "emit_result(list(range(100000)))",   "import os; os.abort()"};
     static const char *const endless[] = {"def f(): f()\nf()", "def f(n): return f(n + 1) + 1\nf(0)",
                                           "def f(*all): f(*all, 1)\nf()"};
 
@@ -240,16 +241,16 @@ static void test_forged_records_say_no_more_than_a_script_may(void **state)
 
     (void)state;
     harness_rig_start(&rig);
-    said = harness_says(
-        &rig,
-        "import os\n"
-        "for fd in range(3, 64):\n"
-        "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', b'T{\"x\":\"NETWORK\"}\\n',\n"
-        "                 b'S{}\\n', b'Qx\\n', b'R[[[\\n', b'no newline'):\n"
-        "        try: os.write(fd, text)\n"
-        "        except OSError: break\n"
-        "emit_result(2)\n",
-        5);
+    said = harness_says(&rig,
+                        "import os\n"
+                        "for fd in range(3, 64):\n"
+                        "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', "
+                        "b'T{\"x\":\"NETWORK\"}\\n',\n"
+                        "                 b'S{}\\n', b'Qx\\n', b'R[[[\\n', b'no newline'):\n"
+                        "        try: os.write(fd, text)\n"
+                        "        except OSError: break\n"
+                        "emit_result(2)\n",
+                        5);
     assert_string_equal(said,
                         "log warning the script wrote to the event pipe itself: an unknown kind\n"
                         "log warning the script wrote to the event pipe itself: a record that is not a script's\n"
@@ -283,16 +284,11 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_leaving_is_an_error_with_its_code),
-        T(test_a_crash_is_told_by_its_signal),
-        T(test_a_lack_of_memory_is_named),
-        T(test_limits_are_named),
-        T(test_the_timeout_names_the_line),
-        T(test_the_timeout_cannot_be_swallowed),
-        T(test_nothing_comes_after_the_end),
-        T(test_threads_that_are_no_daemons_are_waited_for),
-        T(test_raw_bytes_become_text_of_the_script),
-        T(test_forged_records_say_no_more_than_a_script_may),
+        T(test_leaving_is_an_error_with_its_code),   T(test_a_crash_is_told_by_its_signal),
+        T(test_a_lack_of_memory_is_named),           T(test_limits_are_named),
+        T(test_the_timeout_names_the_line),          T(test_the_timeout_cannot_be_swallowed),
+        T(test_nothing_comes_after_the_end),         T(test_threads_that_are_no_daemons_are_waited_for),
+        T(test_raw_bytes_become_text_of_the_script), T(test_forged_records_say_no_more_than_a_script_may),
         T(test_a_script_has_four_descriptors),
     };
 

@@ -35,8 +35,8 @@ static void says_with(const char *files, const char *script, const char *expecte
     assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
 }
 
-#define LIST                                                                                                           \
-    "import os\n"                                                                                                      \
+#define LIST      \
+    "import os\n" \
     "emit_result(sorted(os.path.join(d, f)[2:] for d, _, n in os.walk('.') for f in n))"
 
 static void test_they_are_there_and_hold_what_was_sent(void **state)

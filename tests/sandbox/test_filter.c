@@ -269,10 +269,13 @@ static void test_what_is_allowed_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_that_are_refused), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_calls_that_are_refused),
+        cmocka_unit_test(test_fork),
         cmocka_unit_test(test_what_readers_may_do),
-        cmocka_unit_test(test_other_tables_of_calls),  cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_signals_go_to_oneself),  cmocka_unit_test(test_what_is_allowed_works),
+        cmocka_unit_test(test_other_tables_of_calls),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_signals_go_to_oneself),
+        cmocka_unit_test(test_what_is_allowed_works),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

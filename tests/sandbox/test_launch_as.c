@@ -122,8 +122,8 @@ static char *run(const char *const *options, const char *command)
     return strbuf_detach(&out, NULL);
 }
 
-#define SKIP_UNLESS_ROOT()                                                                                             \
-    if (geteuid() != 0)                                                                                                \
+#define SKIP_UNLESS_ROOT() \
+    if (geteuid() != 0)    \
     skip()
 
 static void test_the_command_is_the_other_user(void **state)

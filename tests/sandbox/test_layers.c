@@ -348,8 +348,10 @@ static void test_what_is_told(void **state)
     expect_told(&everything, "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":");
     expect_told(&everything, ",\"seccomp\":true,\"readonly\":false,\"workspace_mb\":0}");
     expect_told(&only_landlock, ",\"rlimits\":false,\"landlock\":");
-    expect_told(&only_limits, ",\"rlimits\":true,\"landlock\":0,\"seccomp\":false,\"readonly\":false,\"workspace_mb\":0}");
-    expect_told(&nothing, "{\"no_new_privs\":true,\"rlimits\":false,\"landlock\":0,\"seccomp\":false,\"readonly\":false,\"workspace_mb\":0}");
+    expect_told(&only_limits,
+                ",\"rlimits\":true,\"landlock\":0,\"seccomp\":false,\"readonly\":false,\"workspace_mb\":0}");
+    expect_told(&nothing, "{\"no_new_privs\":true,\"rlimits\":false,\"landlock\":0,\"seccomp\":false,\"readonly\":"
+                          "false,\"workspace_mb\":0}");
 }
 
 static void test_a_workspace_that_is_missing(void **state)

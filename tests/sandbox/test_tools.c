@@ -204,7 +204,7 @@ static void test_what_a_file_imports_counts(void **state)
     says_with("[\"wipe\"]", "emit_result(Wiper.__name__)", "result \"Wiper\"\ndone\n");
 }
 
-#define NO_IMPORT                                                                                                      \
+#define NO_IMPORT \
     "error ModuleNotFoundError: d_wipe is a file of tools: tools are in scope already, without an import\ndone\n"
 
 static void test_a_script_cannot_import_a_file_of_tools(void **state)

@@ -57,10 +57,12 @@ TEST(the_users_own_version_without_a_hunk)
 /* The same, and what the model is told once more. */
 TEST(asked_again_because_the_old_bytes_cannot_be_kept)
 {
-    run("fixture edited-approval\nlive\nno-undo\neditor A description of my own\\n\nkeys e y\nwait 1\nkeys y\n", 4, ", edited");
+    run("fixture edited-approval\nlive\nno-undo\neditor A description of my own\\n\nkeys e y\nwait 1\nkeys y\n", 4,
+        ", edited");
 }
 
 TEST(asked_again_because_the_file_changed)
 {
-    run("fixture partial-approval\nlive\nfile TODO.md # To do\\n\nkeys y\nwait 1\nkeys y\n", 2, "intent approve everything");
+    run("fixture partial-approval\nlive\nfile TODO.md # To do\\n\nkeys y\nwait 1\nkeys y\n", 2,
+        "intent approve everything");
 }

@@ -4,7 +4,10 @@ struct intent answer_with(const struct question *question, struct decision decis
 {
     return (struct intent){
         .type = INTENT_ANSWER,
-        .answer = {.question = question->id, .digest = question->digest, .revision = question->revision, .decision = decision},
+        .answer = {.question = question->id,
+                   .digest = question->digest,
+                   .revision = question->revision,
+                   .decision = decision},
     };
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/* Answers to the open question about a write, as intents to submit. Everything is borrowed, the question's id and digest
- * included. */
+/* Answers to the open question about a write, as intents to submit. Everything is borrowed, the question's id and
+ * digest included. */
 
 #include "turn/engine.h"
 
@@ -10,22 +10,25 @@ struct intent answer_no(const struct question *question, const char *reason); /*
 struct intent answer_part(const struct question *question, struct event_hunk_choice_list hunks);
 struct intent answer_edited(const struct question *question, struct change_set *edited);
 
-/* The choice of these hunks of a file that has so many, and of none of them. They live as long as the block around them. */
-#define CHOICE(PATH, OF, ...)                                                                                          \
-    {                                                                                                                  \
-        .path = (PATH), .of = (OF),                                                                                    \
-        .keep = {(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)}             \
+/* The choice of these hunks of a file that has so many, and of none of them. They live as long as the block around
+ * them. */
+#define CHOICE(PATH, OF, ...)                                        \
+    {                                                                \
+        .path = (PATH), .of = (OF), .keep = {                        \
+            (const int64_t[]){__VA_ARGS__},                          \
+            sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) \
+        }                                                            \
     }
-#define CHOICE_OF_NONE(PATH, OF)                                                                                       \
-    {                                                                                                                  \
-        .path = (PATH), .of = (OF)                                                                                     \
+#define CHOICE_OF_NONE(PATH, OF)   \
+    {                              \
+        .path = (PATH), .of = (OF) \
     }
 /* A list of one choice, and of several. */
-#define HUNKS(...)                                                                                                     \
-    {                                                                                                                  \
-        (const struct event_hunk_choice[]){CHOICE(__VA_ARGS__)}, 1                                                     \
+#define HUNKS(...)                                                 \
+    {                                                              \
+        (const struct event_hunk_choice[]){CHOICE(__VA_ARGS__)}, 1 \
     }
-#define CHOICES(COUNT, ...)                                                                                            \
-    {                                                                                                                  \
-        (const struct event_hunk_choice[]){__VA_ARGS__}, (COUNT)                                                       \
+#define CHOICES(COUNT, ...)                                      \
+    {                                                            \
+        (const struct event_hunk_choice[]){__VA_ARGS__}, (COUNT) \
     }

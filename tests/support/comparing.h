@@ -9,8 +9,8 @@
 
 static void before_comparing(void);
 
-typedef int compare(const void *, size_t, const char *, const void *, size_t, const char *, const void *, void *, void *,
-                    void *, void *, void *);
+typedef int compare(const void *, size_t, const char *, const void *, size_t, const char *, const void *, void *,
+                    void *, void *, void *, void *);
 static compare *really_compare;
 
 static int note_and_compare(const void *old, size_t old_len, const char *old_path, const void *new, size_t new_len,

@@ -1,9 +1,9 @@
 /* Compares what the encoder writes, and what lists say about it, with stored files. */
 
-#include "event/words.h"
 #include "support/event_lines.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "event/words.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

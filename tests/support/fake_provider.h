@@ -13,19 +13,19 @@
 #include "model/provider.h"
 
 struct fake_answer {
-    const char *text;       /* borrowed; NULL: none */
-    const char *thinking;   /* likewise */
-    const char *opaque;     /* likewise */
-    const char *error;      /* likewise; not NULL: the request fails with it */
+    const char *text;     /* borrowed; NULL: none */
+    const char *thinking; /* likewise */
+    const char *opaque;   /* likewise */
+    const char *error;    /* likewise; not NULL: the request fails with it */
     bool retryable;
     bool too_long;          /* because it was asked too much */
     int64_t retry_after_ms; /* -1: no wish */
     struct tool_call *calls;
     size_t call_count;
     struct usage usage;
-    double cost_usd;        /* NaN: unknown */
-    int64_t takes_us;       /* on the loop's clock; negative: never answers */
-    const char *stop;       /* borrowed; NULL: the usual one */
+    double cost_usd;           /* NaN: unknown */
+    int64_t takes_us;          /* on the loop's clock; negative: never answers */
+    const char *stop;          /* borrowed; NULL: the usual one */
     const char *const *deltas; /* NULL-terminated pieces sent just before it; may be NULL */
 };
 /* The name and the arguments are copied. `id` NULL: c1, c2 … within this provider. */
@@ -40,8 +40,8 @@ struct fake_request {
     size_t tool_count;
     int thinking_tokens;
     int64_t timeout_ms;
-    int64_t at_us;                /* on the loop's clock */
-    bool cancelled;               /* was not let finish */
+    int64_t at_us;  /* on the loop's clock */
+    bool cancelled; /* was not let finish */
 };
 
 struct fake_queue {
@@ -51,7 +51,7 @@ struct fake_queue {
 
 struct fake_provider {
     struct provider base;
-    const char *name;             /* of the model; NULL: fake-1 */
+    const char *name; /* of the model; NULL: fake-1 */
     struct loop *loop;
     struct fake_queue answers, reflections;
     bool repeat_last;
@@ -60,7 +60,7 @@ struct fake_provider {
     /* Called on the loop when a request comes in, before it is answered; may be NULL. */
     void (*asked)(struct fake_provider *provider, const struct model_request *request, void *data);
     void *asked_data;
-    int64_t made_calls;           /* for ids */
+    int64_t made_calls; /* for ids */
 
     struct model_listener *listener; /* of the request under way */
     struct fake_answer *playing;

@@ -9,8 +9,8 @@
  *     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
  *     mcp_rig_release(&rig);
  *
- * A server is trusted unless the test says otherwise before mcp_rig_open. Nothing waits for a time: what should happen is
- * waited for. */
+ * A server is trusted unless the test says otherwise before mcp_rig_open. Nothing waits for a time: what should happen
+ * is waited for. */
 
 #include "mcp/mcp.h"
 #include "support/write_rig.h"
@@ -19,7 +19,7 @@
 struct mcp_rig {
     struct write_rig test; /* "work" is the workspace */
     struct mcp_specs specs;
-    struct mcp_pace pace; /* the usual one, until the test says otherwise */
+    struct mcp_pace pace;      /* the usual one, until the test says otherwise */
     struct registry *registry; /* of the harness */
     struct mcp *mcp;
     bool all_ready; /* what mcp_wait said */

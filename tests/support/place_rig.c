@@ -1,7 +1,7 @@
-#include "support/event_json.h"
 #include "support/place_rig.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,7 +131,8 @@ const char *place_rig_result(struct place_rig *rig, const char *call)
     const char *outcome = turn_check_outcome(&rig->turn, call);
     const struct event *finished = turn_rig_finished(&rig->turn, call);
     if (strcmp(outcome, "result") != 0)
-        fail_msg("%s: %s %s%s", call, outcome, finished && event_json(finished, "failure") ? event_json(finished, "failure") : "",
+        fail_msg("%s: %s %s%s", call, outcome,
+                 finished && event_json(finished, "failure") ? event_json(finished, "failure") : "",
                  finished && event_json(finished, "denied") ? event_json(finished, "denied") : "");
     return event_json(finished, "result");
 }

@@ -1,6 +1,6 @@
 #pragma once
-/* A session whose tools run real programs in bubblewrap: a turn_rig on the system's clock, with a place below its scratch
- * folder.
+/* A session whose tools run real programs in bubblewrap: a turn_rig on the system's clock, with a place below its
+ * scratch folder.
  *
  *     struct place_rig rig;
  *     place_rig_init(&rig);                         rig.options may be changed now
@@ -33,8 +33,8 @@ void place_rig_turn(struct place_rig *rig);
 void place_rig_await(struct place_rig *rig, bool (*holds)(struct place_rig *rig));
 /* Submits INTENT_END, and checks that no folder of the workspace is left and the promises were kept. */
 void place_rig_release(struct place_rig *rig);
-/* Init and release around a test, for cmocka, whose state is the rig; not again where the test has released it itself, nor
- * where it was skipped. */
+/* Init and release around a test, for cmocka, whose state is the rig; not again where the test has released it itself,
+ * nor where it was skipped. */
 int place_rig_set_up(void **state);
 int place_rig_tear_down(void **state);
 /* What the model was told of a call: JSON. */

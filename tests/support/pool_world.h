@@ -1,6 +1,6 @@
 #pragma once
-/* A pool in virtual time, with boxes that are no processes: pool_world.c stands in for box.c, so a program that links it
- * has no other.
+/* A pool in virtual time, with boxes that are no processes: pool_world.c stands in for box.c, so a program that links
+ * it has no other.
  *
  *     cmocka_unit_test_setup_teardown(test, world_begin, world_end)
  *     world_open(2, 1, &world_local);

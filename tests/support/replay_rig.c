@@ -1,8 +1,8 @@
-#include "support/answers.h"
 #include "support/replay_rig.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/scripted.h"
+#include "support/answers.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "support/answers.h"
 #include "support/rich_turn.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/answers.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-/* A folder for one test, gone afterwards. Nothing in here fails softly: a test that cannot have its files is aborted. */
+/* A folder for one test, gone afterwards. Nothing in here fails softly: a test that cannot have its files is aborted.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>

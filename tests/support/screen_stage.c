@@ -384,8 +384,8 @@ static void fill_replay(struct screen_stage *stage, struct view *view)
 const struct view *screen_stage_view(struct screen_stage *stage)
 {
     struct view *view = &stage->view;
-    *view = (struct view){
-        .cache = stage->cache, .title = stage->title, .speed = stage->speed, .playing = stage->playing};
+    *view =
+        (struct view){.cache = stage->cache, .title = stage->title, .speed = stage->speed, .playing = stage->playing};
     if (stage->engine)
         fill_live(stage, view);
     else if (stage->player)

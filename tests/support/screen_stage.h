@@ -18,10 +18,10 @@
 extern const char *screen_source;
 
 struct screen_plan {
-    char *file;            /* the recording */
+    char *file; /* the recording */
     bool live, idle, execute, start, servers, step, parallel;
-    char *sandbox;         /* how its boxes stand; NULL: there is none */
-    int64_t due_us;        /* until a question is denied; only shown */
+    char *sandbox;  /* how its boxes stand; NULL: there is none */
+    int64_t due_us; /* until a question is denied; only shown */
     char **breaks, **budgets, **sessions;
     size_t break_count, break_room, budget_count, budget_room, session_count, session_room;
 };
@@ -34,11 +34,11 @@ struct screen_stage {
     struct ui_host host;
     const struct screen_plan *plan;
     struct view view;
-    struct strbuf log;     /* what the host was asked */
-    char *editor;          /* what comes back from it; NULL: what went in and " (edited)" */
+    struct strbuf log; /* what the host was asked */
+    char *editor;      /* what comes back from it; NULL: what went in and " (edited)" */
     struct scratch scratch;
     char *title;
-    char *artifacts;       /* those of a recording: the folder of that name beside it */
+    char *artifacts; /* those of a recording: the folder of that name beside it */
     struct session empty;
 
     struct player *player;

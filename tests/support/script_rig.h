@@ -2,9 +2,9 @@
 /* A turn whose scripts are answered by a fake harness: what was asked of it is noted. Include support/fake_pool.h too,
  * which stands in for the pool. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/replay_rig.h"
 #include <setjmp.h>

@@ -25,10 +25,10 @@ struct test_case {
 };
 
 /* The linker collects pointers and not structs: between structs it might leave padding. */
-#define TEST_WITH(NAME, SETUP, TEARDOWN)                                                                               \
-    static void test_##NAME(void **state);                                                                             \
-    static const struct test_case case_##NAME = {#NAME, test_##NAME, SETUP, TEARDOWN};                                 \
-    static const struct test_case *const entry_##NAME __attribute__((used, section("keyturn_tests"))) = &case_##NAME;  \
+#define TEST_WITH(NAME, SETUP, TEARDOWN)                                                                              \
+    static void test_##NAME(void **state);                                                                            \
+    static const struct test_case case_##NAME = {#NAME, test_##NAME, SETUP, TEARDOWN};                                \
+    static const struct test_case *const entry_##NAME __attribute__((used, section("keyturn_tests"))) = &case_##NAME; \
     static void test_##NAME(void **state __attribute__((unused)))
 #define TEST(NAME) TEST_WITH(NAME, NULL, NULL)
 

@@ -152,15 +152,15 @@ struct bounded_call *test_host_start(struct test_host *test, const struct tool *
 {
     static const char arguments[] = "{\"path\": \"x\"}";
     struct running *running = arena_calloc(&test->arena, 1, sizeof(*running));
-    running->call = bounded_execute(
-        &test->host, &(struct bounded_request){
-                         .call = call,
-                         .tool = tool,
-                         .arguments = json_parse(&test->arena, arguments, sizeof(arguments) - 1, NULL),
-                         .turn_due_us = hold_clock_now(&test->hold) + SECONDS(turn_s),
-                         .cap_s = cap_s,
-                         .data = running,
-                     });
+    running->call =
+        bounded_execute(&test->host, &(struct bounded_request){
+                                         .call = call,
+                                         .tool = tool,
+                                         .arguments = json_parse(&test->arena, arguments, sizeof(arguments) - 1, NULL),
+                                         .turn_due_us = hold_clock_now(&test->hold) + SECONDS(turn_s),
+                                         .cap_s = cap_s,
+                                         .data = running,
+                                     });
     return running->call;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-/* A host for the bounded executor, with everything a turn would lend it: a workspace, a store, clocks and a loop in virtual
- * time. It refuses every write (write_rig.h decides about them) and remembers what it heard, in order, as one line of
- * words:
+/* A host for the bounded executor, with everything a turn would lend it: a workspace, a store, clocks and a loop in
+ * virtual time. It refuses every write (write_rig.h decides about them) and remembers what it heard, in order, as one
+ * line of words:
  *
  *     "output c1, result c1"                 "timeout c1, late c1 (8000 ms)"
  *
@@ -15,7 +15,7 @@
 #include "support/scratch.h"
 #include "tools/bounded.h"
 
-#define SECONDS(s) ((int64_t)((s) * 1000000))
+#define SECONDS(s) ((int64_t)((s)*1000000))
 
 struct test_host {
     struct bounded_host host;
@@ -38,8 +38,8 @@ struct test_host {
     struct outcome outcomes[16];
     size_t outcome_count;
     int proposals;
-    struct strbuf cited;           /* "a.txt, https://… (web)" */
-    struct strbuf output;          /* what tools said */
+    struct strbuf cited;  /* "a.txt, https://… (web)" */
+    struct strbuf output; /* what tools said */
 };
 
 void test_host_init(struct test_host *test);

@@ -1,10 +1,10 @@
 /* The promises are checked by walking the events once, with a row for each call of the present turn. */
 
-#include "support/event_json.h"
 #include "support/turn_check.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct walk {
     struct arena arena;
     struct call_row *calls;
     size_t call_count, call_room;
-    int64_t turn;       /* that runs, 0 between turns */
+    int64_t turn; /* that runs, 0 between turns */
     bool closed, finalized;
     char held[32];
     const struct event *event;
@@ -35,10 +35,11 @@ static void walk_cleanup(struct walk *walk)
     arena_release(&walk->arena);
 }
 
-#define PROMISE(walk, holds)                                                                                            \
-    do {                                                                                                                \
-        if (!(holds))                                                                                                   \
-            fail_msg("seq %lld %s: broken promise: %s", (long long)(walk)->event->seq, (walk)->event->type_name, #holds); \
+#define PROMISE(walk, holds)                                                                                     \
+    do {                                                                                                         \
+        if (!(holds))                                                                                            \
+            fail_msg("seq %lld %s: broken promise: %s", (long long)(walk)->event->seq, (walk)->event->type_name, \
+                     #holds);                                                                                    \
     } while (0)
 
 static struct call_row *find_call(struct walk *walk, const char *id)
@@ -63,8 +64,7 @@ static void add_calls(struct walk *walk, const char *text)
 {
     const struct json *list = json_parse(&walk->arena, text, strlen(text), NULL);
 
-    json_each(call, list)
-    {
+    json_each (call, list) {
         struct call_row *row;
 
         GROW(walk->calls, walk->call_count, walk->call_room);

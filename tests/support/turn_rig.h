@@ -33,12 +33,12 @@ struct turn_rig {
      * answers. It may submit an intent, or not. */
     void (*answer)(struct turn_rig *rig, const struct question *question);
     int64_t answer_after_us;
-    void *data;                /* the test's own */
-    size_t questions;          /* asked so far */
+    void *data;       /* the test's own */
+    size_t questions; /* asked so far */
 
     struct sink sink;
-    struct arena arena;        /* of the events */
-    struct event *events;      /* all of them, in order; `raw` is their line */
+    struct arena arena;   /* of the events */
+    struct event *events; /* all of them, in order; `raw` is their line */
     size_t event_count, event_room;
     struct loop_timer answer_timer;
     struct loop_timer stop_timer;

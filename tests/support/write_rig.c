@@ -61,8 +61,8 @@ static void on_ask(struct write_rig *test)
     if (test->on_ask)
         test->on_ask(test);
     if (!test->never_answers)
-        loop_timer_start(test->rig.loop, &test->answer,
-                         loop_now_us(test->rig.loop) + test->answer_after_ms * 1000, on_answer);
+        loop_timer_start(test->rig.loop, &test->answer, loop_now_us(test->rig.loop) + test->answer_after_ms * 1000,
+                         on_answer);
 }
 
 /* What else there is to hear */
@@ -229,13 +229,13 @@ struct bounded_call *write_rig_start(struct write_rig *test, const struct tool *
                                .tool = tool,
                                .effect = tool->spec.effect};
     turn->unsettled++;
-    slot->running = bounded_execute(&turn->host, &(struct bounded_request){.call = slot->id,
-                                                                           .tool = tool,
-                                                                           .arguments = slot->parsed,
-                                                                           .turn_due_us = hold_clock_now(&turn->clock) +
-                                                                                          SECONDS(turn_s),
-                                                                           .cap_s = cap_s,
-                                                                           .data = slot});
+    slot->running = bounded_execute(
+        &turn->host, &(struct bounded_request){.call = slot->id,
+                                               .tool = tool,
+                                               .arguments = slot->parsed,
+                                               .turn_due_us = hold_clock_now(&turn->clock) + SECONDS(turn_s),
+                                               .cap_s = cap_s,
+                                               .data = slot});
     return slot->running;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-/* Calls in a turn that no model runs, for what concerns writes: the executor, the machine of write.c and the engine are the
- * real ones, and the test starts the calls. It answers questions as it is told to and remembers what it heard, in order,
- * as one line of words:
+/* Calls in a turn that no model runs, for what concerns writes: the executor, the machine of write.c and the engine are
+ * the real ones, and the test starts the calls. It answers questions as it is told to and remembers what it heard, in
+ * order, as one line of words:
  *
  *     "ask c1, checkpoint c1, applied c1, result c1"                 "timeout c1, late c1 (8000 ms)"
  *
@@ -11,7 +11,7 @@
 #include "support/turn_rig.h"
 #include "turn/turn.h"
 
-#define SECONDS(s) ((int64_t)((s) * 1000000))
+#define SECONDS(s) ((int64_t)((s)*1000000))
 
 struct write_rig {
     struct turn_rig rig; /* "work" is the workspace; without tools of its own */
@@ -46,8 +46,8 @@ struct write_rig {
     char shown_digest[HASH_SHA256_HEX];
     const struct event_write_applied *applied; /* the last that was */
     struct arena applied_arena;
-    char *checkpoint;         /* id of the last */
-    struct strbuf output;     /* what tools said */
+    char *checkpoint;                                                                    /* id of the last */
+    struct strbuf output;                                                                /* what tools said */
     void (*settle)(struct bounded_host *host, void *data, struct outcome *take_outcome); /* the turn's own */
     struct loop_timer answer;
 };

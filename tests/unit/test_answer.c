@@ -1,5 +1,5 @@
-/* Streams of both dialects become the reply they must become, in pieces of any size, and cut at any place they become an
- * error and never another reply. */
+/* Streams of both dialects become the reply they must become, in pieces of any size, and cut at any place they become
+ * an error and never another reply. */
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -51,13 +51,15 @@ static void test_stream_cut_anywhere_is_an_error_to_be_tried_again(void **state)
 
 /* ---- Anthropic ---- */
 
-#define A_END(reason) \
-    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" reason "\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
-#define A_CALL \
+#define A_END(reason)                                                        \
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" reason \
+    "\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
+#define A_CALL                                                                                                   \
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\"," \
     "\"name\":\"f\",\"input\":{}}}\n\n"
-#define A_PIECE(text) \
-    "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"" text \
+#define A_PIECE(text)                                                                                                 \
+    "data: "                                                                                                          \
+    "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"" text \
     "\"}}\n\n"
 #define A_STOP "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
 
@@ -82,13 +84,16 @@ static void test_call_is_complete_only_where_the_answer_says_so(void **state)
 static void test_errors_in_the_stream_say_what_the_api_said(void **state)
 {
     (void)state;
-    becomes(&dialect_anthropic,
-            A_CALL "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n" A_STOP,
-            "error?=the API ended its answer: overloaded_error: Overloaded");
+    becomes(
+        &dialect_anthropic,
+        A_CALL
+        "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n" A_STOP,
+        "error?=the API ended its answer: overloaded_error: Overloaded");
     becomes(&dialect_anthropic,
             "data: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no\"}}\n\n",
             "error!=the API ended its answer: invalid_request_error: no");
-    becomes(&dialect_openai, "data: {\"error\":{\"message\":\"gone\",\"code\":502},\"choices\":[{\"finish_reason\":\"error\"}]}\n\n",
+    becomes(&dialect_openai,
+            "data: {\"error\":{\"message\":\"gone\",\"code\":502},\"choices\":[{\"finish_reason\":\"error\"}]}\n\n",
             "error?=the API ended its answer: gone");
     becomes(&dialect_openai,
             "data: {\"error\":{\"message\":\"too long\",\"type\":\"exceed_context_size_error\",\"code\":400}}\n\n"
@@ -106,14 +111,16 @@ static void test_what_is_no_json_is_an_error_and_what_can_be_mended_is_mended(vo
     becomes(&dialect_openai, "data: 42\n\n", "error?=the stream has an event that is no JSON object");
     becomes(&dialect_openai,
             "data: {\"choices\":[{\"delta\":{\"content\":\"a\\u0000b \\\\u0000 \xff\"}}]}\n\ndata: [DONE]\n\n",
-            "text=a\xef\xbf\xbd" "b \\u0000 \xef\xbf\xbd stop=end_turn usage=0/0/0/0");
+            "text=a\xef\xbf\xbd"
+            "b \\u0000 \xef\xbf\xbd stop=end_turn usage=0/0/0/0");
 }
 
 static void test_refusals_are_told(void **state)
 {
     (void)state;
     becomes(&dialect_anthropic, A_END("refusal"), "error!=the model refused to answer");
-    becomes(&dialect_openai, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\ndata: [DONE]\n\n",
+    becomes(&dialect_openai,
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\ndata: [DONE]\n\n",
             "error!=the model refused to answer");
     becomes(&dialect_openai,
             "data: {\"choices\":[{\"delta\":{\"refusal\":\"I will not.\"}}]}\n\n"
@@ -124,15 +131,16 @@ static void test_refusals_are_told(void **state)
 static void test_texts_around_another_block_stand_apart(void **state)
 {
     (void)state;
-#define A_SAYS(index, text)                                                                                            \
-    "data: {\"type\":\"content_block_start\",\"index\":" index ",\"content_block\":{\"type\":\"text\",\"text\":\"" text    \
-    "\"}}\n\n"
+#define A_SAYS(index, text)                                    \
+    "data: {\"type\":\"content_block_start\",\"index\":" index \
+    ",\"content_block\":{\"type\":\"text\",\"text\":\"" text "\"}}\n\n"
     becomes(&dialect_anthropic, A_SAYS("0", "One") A_SAYS("1", ", two.") A_END("end_turn"),
             "text=One, two. stop=end_turn usage=0/0/0/0");
     CLEANUP(free) char *said = NULL;
-    const char *text = A_SAYS("0", "One.")
-        "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"hm\","
-        "\"signature\":\"s\"}}\n\n" A_SAYS("2", "Two.") A_END("end_turn");
+    const char *text = A_SAYS("0", "One.") "data: "
+                                           "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":"
+                                           "\"thinking\",\"thinking\":\"hm\","
+                                           "\"signature\":\"s\"}}\n\n" A_SAYS("2", "Two.") A_END("end_turn");
     said = read_pieces(&dialect_anthropic, text, strlen(text), 0);
     assert_ptr_equal(strstr(said, "text=One.\n\nTwo. thinking=hm stop=end_turn"), said);
     assert_non_null(strstr(said, "{\"at\":6,\"bytes\":4}"));
@@ -141,8 +149,8 @@ static void test_texts_around_another_block_stand_apart(void **state)
 /* ---- what servers do to Chat Completions ---- */
 
 #define O(delta, reason) "data: {\"choices\":[{\"delta\":{" delta "},\"finish_reason\":" reason "}]}\n\n"
-#define O_CALLS(pieces) "\"tool_calls\":[" pieces "]"
-#define O_DONE "data: [DONE]\n\n"
+#define O_CALLS(pieces)  "\"tool_calls\":[" pieces "]"
+#define O_DONE           "data: [DONE]\n\n"
 
 static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
 {
@@ -151,23 +159,27 @@ static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
     /* no index at all */
     becomes(&dialect_openai,
             O(O_CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\"\"}}"), "null")
-            O(O_CALLS("{\"function\":{\"arguments\":\":1}\"}}"), "null")
-            O(O_CALLS("{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"), "\"tool_calls\"") O_DONE,
+                O(O_CALLS("{\"function\":{\"arguments\":\":1}\"}}"), "null")
+                    O(O_CALLS("{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"),
+                      "\"tool_calls\"") O_DONE,
             two);
     /* every one is number 0, and says "stop" */
-    becomes(&dialect_openai,
-            O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}"), "null")
-            O(O_CALLS("{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"), "null")
-            O("", "\"stop\"") O_DONE,
-            two);
+    becomes(
+        &dialect_openai,
+        O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}"), "null")
+            O(O_CALLS("{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"),
+              "null") O("", "\"stop\"") O_DONE,
+        two);
     /* the id and the name in every piece, arguments as an object */
     becomes(&dialect_openai,
             O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\"\"}},"
-                      "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":{\"y\":2}}}"), "null")
-            O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\":1}\"}}"), "\"stop\"") O_DONE,
+                      "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":{\"y\":2}}}"),
+              "null") O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\":1}\"}}"),
+                        "\"stop\"") O_DONE,
             two);
     /* no id: one is made up */
-    becomes(&dialect_openai, O(O_CALLS("{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"), "\"stop\"") O_DONE,
+    becomes(&dialect_openai,
+            O(O_CALLS("{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"), "\"stop\"") O_DONE,
             "call=call_1/f/{} stop=tool_use usage=0/0/0/0");
 }
 
@@ -192,7 +204,8 @@ static void test_usage_is_the_last_that_was_told_and_nonsense_is_none(void **sta
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":" in ",\"completion_tokens\":" out more "}}\n\n"
     becomes(&dialect_openai, O_USED("1", "2", "") O_USED("10", "20", ",\"prompt_cache_hit_tokens\":4") O_DONE,
             "stop=end_turn usage=10/20/4/0");
-    becomes(&dialect_openai, O_USED("10", "20", ",\"cost\":0.25") O_DONE, "stop=end_turn usage=10/20/0/0 cost=0.250000");
+    becomes(&dialect_openai, O_USED("10", "20", ",\"cost\":0.25") O_DONE,
+            "stop=end_turn usage=10/20/0/0 cost=0.250000");
     becomes(&dialect_openai, O_USED("9223372036854775807", "-5", "") O_DONE, "stop=end_turn usage=0/0/0/0");
 }
 
@@ -219,7 +232,7 @@ static void check_recording(const struct dialect *dialect, const char *path, siz
             CLEANUP(free) char *said = read_pieces(dialect, body->text, body->len, piece);
             assert_string_equal(said, whole);
         }
-        for (size_t len = 0; len < body->len; len += body->len > 8192 ? 97 : 1) {
+        for (size_t len = 0; len<body->len; len += body->len> 8192 ? 97 : 1) {
             CLEANUP(free) char *said = read_pieces(dialect, body->text, len, 0);
             assert_true(strstr(said, "error?=the answer was cut off") == said || strcmp(said, whole) == 0);
         }
@@ -239,8 +252,8 @@ static void test_recorded_streams_are_read(void **state)
     size_t replies = 0;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        CLEANUP(free) char *folder =
-            xasprintf("%s/../shared/transcripts/provider-recordings/%s", SOURCE_DIR, folders[i].folder);
+        CLEANUP(free)
+        char *folder = xasprintf("%s/../shared/transcripts/provider-recordings/%s", SOURCE_DIR, folders[i].folder);
         DIR *dir = opendir(folder);
         if (!dir) {
             print_message("no recordings of providers here: their test is left out\n");

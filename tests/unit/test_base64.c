@@ -13,8 +13,14 @@
 
 static const struct {
     const char *bytes, *text;
-} known[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
-             {"foobar", "Zm9vYmFy"}, {"\xff\xef\xbe", "/+++"}};
+} known[] = {{"", ""},
+             {"f", "Zg=="},
+             {"fo", "Zm8="},
+             {"foo", "Zm9v"},
+             {"foob", "Zm9vYg=="},
+             {"fooba", "Zm9vYmE="},
+             {"foobar", "Zm9vYmFy"},
+             {"\xff\xef\xbe", "/+++"}};
 
 static void test_known_texts(void **state)
 {
@@ -49,8 +55,8 @@ static void test_every_byte_comes_back(void **state)
 
 static void test_what_is_none(void **state)
 {
-    static const char *const wrong[] = {"Z",    "Zg",   "Zg=",  "Z===", "====", "Zg==Zg==", "Zh==",
-                                        "Zm9=", "Zm9*", "Zm9-", "Z m9", "Zg=a", "=Zg=",     "Zm9v\n"};
+    static const char *const wrong[] = {
+        "Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zh==", "Zm9=", "Zm9*", "Zm9-", "Z m9", "Zg=a", "=Zg=", "Zm9v\n"};
     char bytes[16];
     size_t count;
     (void)state;

@@ -1,4 +1,5 @@
-/* One call, one outcome: running, time, cancelling and outputs. What has to do with writing is in engine/test_write_machine.c.
+/* One call, one outcome: running, time, cancelling and outputs. What has to do with writing is in
+ * engine/test_write_machine.c.
  */
 
 #include "support/bounded_rig.h"

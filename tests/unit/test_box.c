@@ -120,12 +120,12 @@ static int end(void **state)
     return 0;
 }
 
-#define ENGINE(...)                                                                                                    \
-    {                                                                                                                  \
-        .name = "fake", .argv = (char *[]){__VA_ARGS__, NULL}, .env = (char *[])                                       \
-        {                                                                                                              \
-            NULL                                                                                                       \
-        }                                                                                                              \
+#define ENGINE(...)                                                              \
+    {                                                                            \
+        .name = "fake", .argv = (char *[]){__VA_ARGS__, NULL}, .env = (char *[]) \
+        {                                                                        \
+            NULL                                                                 \
+        }                                                                        \
     }
 #define REQUEST(script) "{\"execution_id\":\"e1\",\"script\":\"" script "\"}\n"
 
@@ -305,16 +305,18 @@ static void test_known_causes(void **state)
     (void)state;
     struct sandbox_engine none = ENGINE("sh", "-c", "echo \"Error: $0: image not known\" >&2; exit 125", "{image}");
     assert_fails(&none, NULL,
-                 "there is no image " BOX_IMAGE " (./dev image makes it): fake ended with status 125 before it was ready: "
+                 "there is no image " BOX_IMAGE
+                 " (./dev image makes it): fake ended with status 125 before it was ready: "
                  "Error: " BOX_IMAGE ": image not known");
     struct sandbox_engine old = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2", "{image}");
     assert_fails(&old, NULL,
                  "the harness there is of another version (./dev image makes the image anew): fake ended with status 2 "
                  "before it was ready: keyturn-harness: unknown option");
     struct sandbox_engine installed = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2");
-    assert_fails(&installed, NULL,
-                 "the harness there is of another version: fake ended with status 2 before it was ready: keyturn-harness: "
-                 "unknown option");
+    assert_fails(
+        &installed, NULL,
+        "the harness there is of another version: fake ended with status 2 before it was ready: keyturn-harness: "
+        "unknown option");
 }
 
 /* Of many words the last are shown, from the beginning of a line, a word or at least a character. */

@@ -1,11 +1,11 @@
 /* The envelope of a turn, on a fake clock. */
 
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/message.h"
+#include "support/event_json.h"
 #include "tools/deadline.h"
 #include "turn/budget.h"
 #include <math.h>
@@ -412,11 +412,13 @@ static void snapshot_and_events_have_their_keys(void **state)
     assert_string_equal(text.buf, "{\"remaining_s\":58.5,\"expired\":false,\"steps_used\":1,\"steps_max\":6,"
                                   "\"tool_calls_used\":0,\"tool_calls_max\":6,\"reflections_used\":0,"
                                   "\"reflections_max\":4}");
-    assert_string_equal(limits_json(&f.budget), "{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":6,\"reflections\":4,"
-                                  "\"context_tokens\":200000,\"input_tokens\":null,\"output_tokens\":null,"
-                                  "\"cost_usd\":null}");
-    assert_string_equal(used_json(&f.budget), "{\"wall_ms\":1500,\"steps\":1,\"tool_calls\":0,\"reflections\":0,"
-                                  "\"context_tokens\":0,\"input_tokens\":0,\"output_tokens\":0,\"cost_usd\":0}");
+    assert_string_equal(limits_json(&f.budget),
+                        "{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":6,\"reflections\":4,"
+                        "\"context_tokens\":200000,\"input_tokens\":null,\"output_tokens\":null,"
+                        "\"cost_usd\":null}");
+    assert_string_equal(used_json(&f.budget),
+                        "{\"wall_ms\":1500,\"steps\":1,\"tool_calls\":0,\"reflections\":0,"
+                        "\"context_tokens\":0,\"input_tokens\":0,\"output_tokens\":0,\"cost_usd\":0}");
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /* Changes: what is proposed is what is written, or nothing is. */
 
-#include "tools/change.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/tool_rig.h"
+#include "tools/change.h"
 #include "tools/diff.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -497,7 +497,8 @@ static void test_without_permission(void **state)
     assert_string_equal(closed, "a");
 }
 
-/* No room: first for one file only (a limit), then on the whole disk (a small one of our own), then no writing at all. */
+/* No room: first for one file only (a limit), then on the whole disk (a small one of our own), then no writing at all.
+ */
 
 static struct change_set *two_files(struct tool_rig *r, const char *first, const char *second, size_t len)
 {
@@ -584,8 +585,9 @@ static bool try_small_disk(struct tool_rig *r)
     beneath_close(r->root); /* it stands in the file systems as they were */
     r->root = beneath_open(r->files.path, &err);
     scratch_write(&r->files, "disk/a", "old");
-    bool ok = no_room(r, "disk/a", "disk/p/large", "cannot write disk/p/large: the disk is full; nothing was changed") &&
-              holds_only(&r->files, "disk", "a");
+    bool ok =
+        no_room(r, "disk/a", "disk/p/large", "cannot write disk/p/large: the disk is full; nothing was changed") &&
+        holds_only(&r->files, "disk", "a");
     /* Full to the last byte: even putting back must need no room. */
     char *filler = xcalloc(1 << 20, 1);
     CLEANUP(free) char *full = scratch_path(&r->files, "disk/full");

@@ -1,9 +1,9 @@
 /* Checkpoints: what a write replaced can be had back, and the taking back too, unless somebody else was there since. */
 
-#include "tools/checkpoint.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "support/tool_rig.h"
+#include "tools/checkpoint.h"
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

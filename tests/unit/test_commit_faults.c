@@ -1,5 +1,6 @@
 /* A commit whose system calls fail, one after the other, at every place where one can: afterwards everything is new, or
- * everything is old and the answer says so. The calls are intercepted by compiling change_commit.c into this program. */
+ * everything is old and the answer says so. The calls are intercepted by compiling change_commit.c into this program.
+ */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -21,12 +22,12 @@
 #include <cmocka.h>
 
 static struct {
-    int countdown;      /* calls until one fails; 0: none does */
-    int code;           /* errno of the one that fails */
-    bool die;           /* or the process is killed there */
-    int exchanges;      /* renames with flags until all further ones fail; 0: none does */
-    bool no_flags;      /* a file system that knows neither exchange nor no-replace */
-    time_t later;       /* added to the time */
+    int countdown;           /* calls until one fails; 0: none does */
+    int code;                /* errno of the one that fails */
+    bool die;                /* or the process is killed there */
+    int exchanges;           /* renames with flags until all further ones fail; 0: none does */
+    bool no_flags;           /* a file system that knows neither exchange nor no-replace */
+    time_t later;            /* added to the time */
     void (*on_rename)(void); /* somebody else, just before the first rename */
 } fault;
 
@@ -95,12 +96,12 @@ static time_t faulty_time(time_t *out)
     return time(NULL) + fault.later;
 }
 
-#define fsync faulty_fsync
-#define fchmod faulty_fchmod
-#define renameat faulty_renameat
-#define renameat2 faulty_renameat2
+#define fsync          faulty_fsync
+#define fchmod         faulty_fchmod
+#define renameat       faulty_renameat
+#define renameat2      faulty_renameat2
 #define file_write_all faulty_write_all
-#define time faulty_time
+#define time           faulty_time
 #include "../../core/tools/attributes.c"
 #include "../../core/tools/change_commit.c"
 #undef fsync

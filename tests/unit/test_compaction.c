@@ -124,8 +124,7 @@ static void test_arguments_and_newest_results_are_the_last_to_go(void **state)
     assert_memory_equal(arguments, "{\"path\":\"a.c\",\"content\":\"www", 27);
     assert_non_null(strstr(arguments, "1800 more bytes left out to make room]\",\"deep\":[{\"n\":1}]}"));
     compaction_how(&how, &done);
-    assert_string_equal(how.buf,
-                        "3 tool results shortened, 2 earlier turns summarised, 1 call's arguments shortened");
+    assert_string_equal(how.buf, "3 tool results shortened, 2 earlier turns summarised, 1 call's arguments shortened");
     /* Again: there is nothing left to leave out, and the digest is not digested. */
     strbuf_reset(&how);
     done = compaction_run(&list, 1, 1);

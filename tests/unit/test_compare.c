@@ -17,11 +17,9 @@ static void test_names_of_kept_outputs_do_not_count(void **state)
         bool differs;
     } cases[] = {
         {"{\"artifact\":\"artifact://art_1\"}", "{\"artifact\":\"artifact://art_2\"}", false},
-        {"{\"stdout_artifact\":\"artifact://art_1\"}",
-         "{\"stdout_artifact\":\"artifact://art_2\"}", false},
+        {"{\"stdout_artifact\":\"artifact://art_1\"}", "{\"stdout_artifact\":\"artifact://art_2\"}", false},
         {"{\"stdout_artifact\":\"artifact://art_1\"}", "{}", true},
-        {"{\"artifact\":\"artifact://plan@1\"}", "{\"artifact\":\"artifact://plan@2\"}",
-         true},
+        {"{\"artifact\":\"artifact://plan@1\"}", "{\"artifact\":\"artifact://plan@2\"}", true},
         {"{\"from\":\"artifact://art_1\"}", "{\"from\":\"artifact://art_2\"}", true},
     };
 

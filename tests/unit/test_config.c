@@ -173,11 +173,13 @@ static void a_name_that_is_there_twice_is_refused(void **state)
     (void)state;
     refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "\"approve\" is there twice");
     refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "\"steps\" is there twice");
-    refuses("{\"models\": {\"a\": {\"provider\": \"openai\"},\n\"a\": {\"provider\": \"openai\"}}}", 2, "\"a\" is there twice");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\"},\n\"a\": {\"provider\": \"openai\"}}}", 2,
+            "\"a\" is there twice");
     /* The same name elsewhere is another one. */
     CLEANUP(config)
-    struct config *config = parse("{\"model\": \"a\", \"models\": {\"a\": {\"provider\": \"openai\", \"model\": \"y\"}},\n"
-                                  "\"theme\": \"mono\"}");
+    struct config *config =
+        parse("{\"model\": \"a\", \"models\": {\"a\": {\"provider\": \"openai\", \"model\": \"y\"}},\n"
+              "\"theme\": \"mono\"}");
     assert_string_equal(config->model, "a");
     assert_int_equal(config->theme_line, 2);
 }
@@ -185,7 +187,8 @@ static void a_name_that_is_there_twice_is_refused(void **state)
 static void what_is_wrong_with_a_model_has_a_line(void **state)
 {
     (void)state;
-    refuses("{\"models\": {\n\"a\": {\n\"provider\": \"open-ai\"}}}", 3, "no provider \"open-ai\" (did you mean \"openai\"?)");
+    refuses("{\"models\": {\n\"a\": {\n\"provider\": \"open-ai\"}}}", 3,
+            "no provider \"open-ai\" (did you mean \"openai\"?)");
     refuses("{\"models\": {\"a\": {\"provider\": \"zzzz\"}}}", 1, "there are anthropic, openai and scripted");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key\": \"sk\"}}}", 1, "unknown key \"models.a.key\"");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"K\", \"key_command\": \"c\"}}}", 1,
@@ -199,15 +202,19 @@ static void what_is_wrong_with_a_model_has_a_line(void **state)
             "need \"input\" and \"output\"");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"input\": -1, \"output\": 1}}}}", 1,
             "must be 0 or more, is -1");
-    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"in\": 1}}}}", 1, "unknown key \"models.a.prices.in\"");
+    refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"in\": 1}}}}", 1,
+            "unknown key \"models.a.prices.in\"");
 }
 
 static void what_may_be_a_password_is_refused_and_not_repeated(void **state)
 {
     static const char *const wrong[] = {
-        "\"base_url\": \"http://user:hush-hush@host/v1\"", "\"base_url\": \"https://hush-hush@host\"",
-        "\"base_url\": \"user:hush-hush@host\"",          "\"key_env\": \"sk-hush-hush\"",
-        "\"key_env\": \"sk_hush0123456789abcdefghijkl\"",  "\"key_env\": \"2hush\"",
+        "\"base_url\": \"http://user:hush-hush@host/v1\"",
+        "\"base_url\": \"https://hush-hush@host\"",
+        "\"base_url\": \"user:hush-hush@host\"",
+        "\"key_env\": \"sk-hush-hush\"",
+        "\"key_env\": \"sk_hush0123456789abcdefghijkl\"",
+        "\"key_env\": \"2hush\"",
         "\"key_env\": \"\"",
     };
     (void)state;
@@ -219,8 +226,9 @@ static void what_may_be_a_password_is_refused_and_not_repeated(void **state)
         assert_null(strstr(err.text, "hush"));
     }
     CLEANUP(config)
-    struct config *config = parse("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"my_OPENROUTER_KEY_2\","
-                                  "\"base_url\": \"https://host/@v1\"}}}");
+    struct config *config =
+        parse("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"my_OPENROUTER_KEY_2\","
+              "\"base_url\": \"https://host/@v1\"}}}");
     assert_string_equal(config_model(config, "a")->key_env, "my_OPENROUTER_KEY_2");
 }
 

@@ -26,8 +26,7 @@ static char *written(const struct message_list *messages, const struct asking *h
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct strbuf out = STRBUF_INIT;
     const struct live_spec spec = {.provider = how->dialect->name, .model = how->model ? how->model : "m"};
-    const struct json *options =
-        how->options ? json_parse(&arena, how->options, strlen(how->options), NULL) : NULL;
+    const struct json *options = how->options ? json_parse(&arena, how->options, strlen(how->options), NULL) : NULL;
     const struct model_request request = {.messages = messages,
                                           .reflection = how->reflection,
                                           .tools = tools,
@@ -82,18 +81,22 @@ static void test_conversation_is_written_for_anthropic(void **state)
     struct message_list list;
     (void)state;
     converse(&list);
-    writes(&list, &(struct asking){.dialect = &dialect_anthropic},
-           "{\"model\":\"m\",\"stream\":true,\"max_tokens\":8192,"
-           "\"tools\":[{\"name\":\"read_file\",\"description\":\"Reads.\",\"input_schema\":{\"type\":\"object\"}}],"
-           "\"system\":[{\"type\":\"text\",\"text\":\"Be careful.\",\"cache_control\":{\"type\":\"ephemeral\"}},"
-           "{\"type\":\"text\",\"text\":\"today: x\"}],"
-           "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Before?\"}]},"
-           "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Yes.\"}]},"
-           "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"pack\"},{\"type\":\"text\",\"text\":\"Read \\\"a\\\".\"}]},"
-           "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c_1\",\"name\":\"read_file\",\"input\":{\"path\":\"a\"}},"
-           "{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"read_file\",\"input\":{\"invalid_arguments\":\"{\\\"pa\"}}]},"
-           "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c_1\",\"content\":\"A\"},"
-           "{\"type\":\"tool_result\",\"tool_use_id\":\"c2\",\"content\":\"no JSON\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}");
+    writes(
+        &list, &(struct asking){.dialect = &dialect_anthropic},
+        "{\"model\":\"m\",\"stream\":true,\"max_tokens\":8192,"
+        "\"tools\":[{\"name\":\"read_file\",\"description\":\"Reads.\",\"input_schema\":{\"type\":\"object\"}}],"
+        "\"system\":[{\"type\":\"text\",\"text\":\"Be careful.\",\"cache_control\":{\"type\":\"ephemeral\"}},"
+        "{\"type\":\"text\",\"text\":\"today: x\"}],"
+        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Before?\"}]},"
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Yes.\"}]},"
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"pack\"},{\"type\":\"text\",\"text\":\"Read "
+        "\\\"a\\\".\"}]},"
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c_1\",\"name\":\"read_file\",\"input\":{"
+        "\"path\":\"a\"}},"
+        "{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"read_file\",\"input\":{\"invalid_arguments\":\"{\\\"pa\"}}]},"
+        "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c_1\",\"content\":\"A\"},"
+        "{\"type\":\"tool_result\",\"tool_use_id\":\"c2\",\"content\":\"no "
+        "JSON\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}");
     message_list_release(&list);
 }
 
@@ -102,14 +105,20 @@ static void test_conversation_is_written_for_openai(void **state)
     struct message_list list;
     (void)state;
     converse(&list);
-    writes(&list, &(struct asking){.dialect = &dialect_openai},
-           "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
-           "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"description\":\"Reads.\",\"parameters\":{\"type\":\"object\"}}}],"
-           "\"messages\":[{\"role\":\"system\",\"content\":\"Be careful.\\n\\ntoday: x\"},{\"role\":\"user\",\"content\":\"Before?\"},"
-           "{\"role\":\"assistant\",\"content\":\"Yes.\"},{\"role\":\"user\",\"content\":\"pack\\n\\nRead \\\"a\\\".\"},"
-           "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c:1\",\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"a\\\"}\"}},"
-           "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"invalid_arguments\\\":\\\"{\\\\\\\"pa\\\"}\"}}]},"
-           "{\"role\":\"tool\",\"tool_call_id\":\"c:1\",\"content\":\"A\"},{\"role\":\"tool\",\"tool_call_id\":\"c2\",\"content\":\"no JSON\"}]}");
+    writes(
+        &list, &(struct asking){.dialect = &dialect_openai},
+        "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"description\":\"Reads.\","
+        "\"parameters\":{\"type\":\"object\"}}}],"
+        "\"messages\":[{\"role\":\"system\",\"content\":\"Be careful.\\n\\ntoday: "
+        "x\"},{\"role\":\"user\",\"content\":\"Before?\"},"
+        "{\"role\":\"assistant\",\"content\":\"Yes.\"},{\"role\":\"user\",\"content\":\"pack\\n\\nRead \\\"a\\\".\"},"
+        "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c:1\",\"type\":\"function\",\"function\":{"
+        "\"name\":\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"a\\\"}\"}},"
+        "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"invalid_"
+        "arguments\\\":\\\"{\\\\\\\"pa\\\"}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"c:1\",\"content\":\"A\"},{\"role\":\"tool\",\"tool_call_id\":\"c2\","
+        "\"content\":\"no JSON\"}]}");
     message_list_release(&list);
 }
 
@@ -140,7 +149,8 @@ static void test_words_for_too_much_are_known(void **state)
         {"{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", true},
         {"{\"error\":{\"message\":\"x\",\"type\":\"exceed_context_size_error\",\"code\":400}}", true},
         {"{\"type\":\"error\",\"error\":{\"type\":\"request_too_large\",\"message\":\"x\"}}", true},
-        {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}", true},
+        {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}",
+         true},
         {"{\"object\":\"error\",\"message\":\"This model's maximum context length is 4096 tokens.\"}", true},
         {"{\"error\":\"input exceeds the context window\"}", true},
         {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"max_tokens: 9 > 8\"}}", false},
@@ -164,7 +174,8 @@ static void test_call_without_a_result_gets_one(void **state)
     message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
     message_list_add(&list, ROLE_USER, "and?");
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
-                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"There is no result: the call "
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"There "
+                "is no result: the call "
                 "was not run.\",\"is_error\":true},{\"type\":\"text\",\"text\":\"and?\",");
     writes_part(&list, &(struct asking){.dialect = &dialect_openai},
                 "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"There is no result: the call was not run.\"},"
@@ -191,7 +202,8 @@ static void test_last_word_is_never_the_models_own(void **state)
     message_list_add(&list, ROLE_ASSISTANT, "Then.");
     message_list_add(&list, ROLE_USER, "y");
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
-                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go on.\"}]},{\"role\":\"assistant\"");
+                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go "
+                "on.\"}]},{\"role\":\"assistant\"");
     message_list_release(&list);
 }
 
@@ -202,8 +214,10 @@ static void test_looking_back_tells_the_tools_and_lets_none_be_called(void **sta
     converse(&list);
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000},
                 "}],\"tool_choice\":{\"type\":\"none\"},\"system\"");
-    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000}, "\"thinking\"");
-    writes_part(&list, &(struct asking){.dialect = &dialect_openai, .reflection = true}, "}],\"tool_choice\":\"none\",\"messages\"");
+    writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000},
+              "\"thinking\"");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai, .reflection = true},
+                "}],\"tool_choice\":\"none\",\"messages\"");
     writes_no(&list, &(struct asking){.dialect = &dialect_openai, .reflection = true, .no_tools = true}, "tool_choice");
     writes_no(&list, &(struct asking){.dialect = &dialect_anthropic, .no_tools = true}, "\"tools\"");
     message_list_release(&list);
@@ -214,12 +228,14 @@ static void test_options_win_and_null_leaves_out(void **state)
     struct message_list list;
     (void)state;
     converse(&list);
-    struct asking how = {.dialect = &dialect_anthropic, .options = "{\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"}}",
+    struct asking how = {.dialect = &dialect_anthropic,
+                         .options = "{\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"}}",
                          .thinking = 2000};
     writes_part(&list, &how, "\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"},\"system\"");
     writes_no(&list, &how, "8192");
     writes_no(&list, &how, "budget_tokens");
-    how = (struct asking){.dialect = &dialect_openai, .options = "{\"stream_options\":null,\"reasoning_effort\":\"low\"}"};
+    how = (struct asking){.dialect = &dialect_openai,
+                          .options = "{\"stream_options\":null,\"reasoning_effort\":\"low\"}"};
     writes_no(&list, &how, "stream_options");
     writes_part(&list, &how, "\"reasoning_effort\":\"low\"");
     message_list_release(&list);
@@ -251,9 +267,11 @@ static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
     add_thoughtful(&list);
     message_list_copy(&copy, &list);
     struct asking how = {.dialect = &dialect_anthropic, .thinking = 500};
-    const char *back = "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Let me see.\",\"signature\":\"sig+/=\"},"
-                       "{\"type\":\"redacted_thinking\",\"data\":\"ZZZ\"},{\"type\":\"text\",\"text\":\"Look:\"},"
-                       "{\"type\":\"tool_use\",\"id\":\"renamed\",\"name\":\"read_file\",\"input\":{\"path\":\"edited\"}}]}";
+    const char *back =
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Let me "
+        "see.\",\"signature\":\"sig+/=\"},"
+        "{\"type\":\"redacted_thinking\",\"data\":\"ZZZ\"},{\"type\":\"text\",\"text\":\"Look:\"},"
+        "{\"type\":\"tool_use\",\"id\":\"renamed\",\"name\":\"read_file\",\"input\":{\"path\":\"edited\"}}]}";
     writes_part(&list, &how, back);
     writes_part(&copy, &how, back);
     writes_part(&list, &how, "\"max_tokens\":9216,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}");
@@ -293,13 +311,15 @@ static void test_thinking_that_no_longer_fits_its_message_is_left_out(void **sta
 
 static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with(void **state)
 {
-    static const char stream[] =
-        A_EVENT("content_block_start", ",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s1\","
-                                       "\"name\":\"web_search\",\"input\":{}}")
-        A_EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"q\\\":\"}")
-        A_EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"1}\"}")
-        A_EVENT("content_block_stop", ",\"index\":0") A_EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"pause_turn\"}")
-        A_EVENT("message_stop", "");
+    static const char stream[] = A_EVENT("content_block_start",
+                                         ",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s1\","
+                                         "\"name\":\"web_search\",\"input\":{}}")
+        A_EVENT("content_block_delta",
+                ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"q\\\":\"}")
+            A_EVENT("content_block_delta",
+                    ",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"1}\"}")
+                A_EVENT("content_block_stop", ",\"index\":0")
+                    A_EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"pause_turn\"}") A_EVENT("message_stop", "");
     struct message_list list;
     struct model_reply reply;
     (void)state;
@@ -310,9 +330,10 @@ static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on
     message_list_add(&list, ROLE_ASSISTANT, "")->opaque = steal(&reply.opaque);
     model_reply_release(&reply);
     struct asking how = {.dialect = &dialect_anthropic};
-    writes_part(&list, &how,
-                "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\","
-                "\"input\":{\"q\":1}}]}]}");
+    writes_part(
+        &list, &how,
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\","
+        "\"input\":{\"q\":1}}]}]}");
     message_list_add(&list, ROLE_ASSISTANT, "Found."); /* one message with what follows it */
     writes_part(&list, &how, "\"input\":{\"q\":1}},{\"type\":\"text\",\"text\":\"Found.\"}]},{\"role\":\"user\"");
     /* Nobody else can go on with it. */
@@ -355,7 +376,8 @@ static void test_reasoning_goes_back_only_to_a_model_that_wants_it(void **state)
     message->opaque = dialect_openai.keep(&answer, &spec);
     assert_non_null(message->opaque);
     message_add_call(message, "c", "f", "{}");
-    writes_part(&list, &(struct asking){.dialect = &dialect_openai}, "\"content\":null,\"reasoning_content\":\"Hm.\",\"tool_calls\"");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai},
+                "\"content\":null,\"reasoning_content\":\"Hm.\",\"tool_calls\"");
     writes_no(&list, &(struct asking){.dialect = &dialect_openai, .model = "other"}, "Hm.");
     writes_no(&list, &(struct asking){.dialect = &dialect_anthropic}, "Hm.");
     message_list_release(&list);

@@ -1,20 +1,20 @@
 /* Diffs as they are painted. What is compared is the text of the canvas, and for looks the role of a cell. */
 
-#include "diffview.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "diffread.h"
+#include "diffview.h"
 #include "event/event.h"
 #include "support/event_json.h"
 #include "tools/change.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct rig {
     struct change_set *set;
@@ -31,7 +31,8 @@ static void rig_init(struct rig *rig, int rows, int cols)
     canvas_resize(&rig->canvas, rows, cols);
 }
 
-static void add_file(struct rig *rig, const char *path, const char *old, mode_t old_mode, const char *new, mode_t new_mode)
+static void add_file(struct rig *rig, const char *path, const char *old, mode_t old_mode, const char *new,
+                     mode_t new_mode)
 {
     struct change_set *set = rig->set;
     GROW(set->items, set->count, set->room);
@@ -210,8 +211,9 @@ static void test_a_recording_shows_the_same(void **state)
         assert_string_equal(read->hunks[i].heading, rig.diffs[0]->hunks[i].heading);
     }
     diff_free(read);
-    load_recorded(&rig, "[{\"path\":\"n.txt\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"diff\":"
-                        "\"--- a/n.txt\\n+++ b/n.txt\\n@@ -1,2 +1,2 @@ f\\n-a\\n+b\\n c\\n@@ -9 +9 @@\\n--- x\\n+y\\n\"}]");
+    load_recorded(&rig,
+                  "[{\"path\":\"n.txt\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"diff\":"
+                  "\"--- a/n.txt\\n+++ b/n.txt\\n@@ -1,2 +1,2 @@ f\\n-a\\n+b\\n c\\n@@ -9 +9 @@\\n--- x\\n+y\\n\"}]");
     decide_partly(&rig, "[{\"path\":\"n.txt\",\"keep\":[2],\"of\":2}]");
     rig.view.choices = false;
     expect(&rig, 0, 0,
@@ -430,9 +432,8 @@ static void test_what_was_cut_is_all_or_nothing(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig, 6, 70);
-    load_recorded(&rig,
-                  "[{\"path\":\"n\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"added\":7,\"removed\":8,\"diff\":"
-                  "\"@@ -1 +1 @@ f\\n-a\\n+b\\n\\\\ Too large to be shown whole: 7 lines added\\n\"}]");
+    load_recorded(&rig, "[{\"path\":\"n\",\"old_digest\":\"1\",\"new_digest\":\"2\",\"added\":7,\"removed\":8,\"diff\":"
+                        "\"@@ -1 +1 @@ f\\n-a\\n+b\\n\\\\ Too large to be shown whole: 7 lines added\\n\"}]");
     rig.view.choices = true;
     diffview_keep(&rig.view, 0, false);
     expect(&rig, 0, 0,
@@ -448,7 +449,11 @@ static void test_what_was_cut_is_all_or_nothing(void **state)
 static void test_any_text_is_read(void **state)
 {
     (void)state;
-    static const char *texts[] = {"", "@@", "@@ -999999999999999999,1 +0 @@\n+a\n-b\n c\n", "+a\n@@ -1 +1 @@\n\\ no\n\\ no\n", "@@\n@@\n+",
+    static const char *texts[] = {"",
+                                  "@@",
+                                  "@@ -999999999999999999,1 +0 @@\n+a\n-b\n c\n",
+                                  "+a\n@@ -1 +1 @@\n\\ no\n\\ no\n",
+                                  "@@\n@@\n+",
                                   "@@ -2147483647 +2147483647 @@\n a\n b\n c\n"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct diff *diff = diff_read(texts[i], strlen(texts[i]));

@@ -264,9 +264,9 @@ static void test_specs(void **state)
         enum effect effect;
         bool idempotent;
     } expected[] = {
-        {&tool_list_dir, EFFECT_READ_ONLY, true},     {&tool_read_file, EFFECT_READ_ONLY, true},
-        {&tool_search_files, EFFECT_READ_ONLY, true}, {&tool_get_context_pack, EFFECT_READ_ONLY, true},
-        {&tool_write_file, EFFECT_LOCAL_WRITE, false}, {&tool_edit_file, EFFECT_LOCAL_WRITE, false},
+        {&tool_list_dir, EFFECT_READ_ONLY, true},       {&tool_read_file, EFFECT_READ_ONLY, true},
+        {&tool_search_files, EFFECT_READ_ONLY, true},   {&tool_get_context_pack, EFFECT_READ_ONLY, true},
+        {&tool_write_file, EFFECT_LOCAL_WRITE, false},  {&tool_edit_file, EFFECT_LOCAL_WRITE, false},
         {&tool_delete_file, EFFECT_DESTRUCTIVE, false}, {&tool_move_file, EFFECT_LOCAL_WRITE, false},
         {&tool_run_script, EFFECT_LOCAL_WRITE, false},
     };

@@ -1,4 +1,5 @@
-/* How facts reach an emitter: order and copies of the queue, texts that are mapped, and the schema that is published. */
+/* How facts reach an emitter: order and copies of the queue, texts that are mapped, and the schema that is published.
+ */
 
 #include "base/file.h"
 #include "base/json.h"

@@ -62,10 +62,10 @@ static void assert_refused(const struct box_spec *spec, const char *why)
     assert_string_equal(err.text, why);
 }
 
-#define assert_has(text, piece)                                                                                        \
-    do {                                                                                                               \
-        if (!strstr(text, piece))                                                                                      \
-            fail_msg("no \"%s\" in: %s", piece, text);                                                                 \
+#define assert_has(text, piece)                        \
+    do {                                               \
+        if (!strstr(text, piece))                      \
+            fail_msg("no \"%s\" in: %s", piece, text); \
     } while (0)
 #define assert_has_not(text, piece) assert_null(strstr(text, piece))
 

@@ -621,14 +621,22 @@ static void long_values_are_cut_for_who_shows_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_round_trips), cmocka_unit_test(absent_fields_have_their_zero),
-        cmocka_unit_test(wrong_kinds_are_named),  cmocka_unit_test(wrong_kinds_inside_records_read_as_missing),
-        cmocka_unit_test(a_line_with_too_many_items_loses_the_list), cmocka_unit_test(unknown_things_survive),
-        cmocka_unit_test(members_in_any_order),   cmocka_unit_test(json_fields_are_compact),
-        cmocka_unit_test(numbers_are_exact),      cmocka_unit_test(malformed_lines_are_refused),
-        cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(words_and_their_edges),
-        cmocka_unit_test(summaries_read_well),    cmocka_unit_test(lines_are_printable),
-        cmocka_unit_test(summaries_read_well),    cmocka_unit_test(long_values_are_cut_for_who_shows_them),
+        cmocka_unit_test(every_type_round_trips),
+        cmocka_unit_test(absent_fields_have_their_zero),
+        cmocka_unit_test(wrong_kinds_are_named),
+        cmocka_unit_test(wrong_kinds_inside_records_read_as_missing),
+        cmocka_unit_test(a_line_with_too_many_items_loses_the_list),
+        cmocka_unit_test(unknown_things_survive),
+        cmocka_unit_test(members_in_any_order),
+        cmocka_unit_test(json_fields_are_compact),
+        cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(malformed_lines_are_refused),
+        cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(words_and_their_edges),
+        cmocka_unit_test(summaries_read_well),
+        cmocka_unit_test(lines_are_printable),
+        cmocka_unit_test(summaries_read_well),
+        cmocka_unit_test(long_values_are_cut_for_who_shows_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

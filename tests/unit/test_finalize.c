@@ -1,8 +1,8 @@
 /* The finalizer: seven steps, none of which can fail the turn. */
 
-#include "support/event_json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "turn/finalize.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,11 +40,11 @@ static int on_log(void *data, const char *role, const char *text, struct err *er
     return called(data, FINALIZE_LOG, err);
 }
 
-#define RECORD(name, step)                                                                                             \
-    static int name(void *data, const struct finalize_input *input, struct err *err)                                   \
-    {                                                                                                                  \
-        assert_non_null(input);                                                                                        \
-        return called(data, step, err);                                                                                \
+#define RECORD(name, step)                                                           \
+    static int name(void *data, const struct finalize_input *input, struct err *err) \
+    {                                                                                \
+        assert_non_null(input);                                                      \
+        return called(data, step, err);                                              \
     }
 RECORD(on_decision, FINALIZE_DECISION)
 RECORD(on_memory, FINALIZE_MEMORY)
@@ -198,7 +198,7 @@ static void the_fields_of_the_event(void **state)
     finalization_to_event(&event.turn_finalized, &arena, &final);
     assert_string_equal(event_json(&event, "citations"),
                         "[{\"ref\":\"src/a.c\",\"kind\":\"local\"},{\"ref\":\"src/b.c\",\"kind\":\"local\"},"
-                                   "{\"ref\":\"https://x\",\"kind\":\"web\"}]");
+                        "{\"ref\":\"https://x\",\"kind\":\"web\"}]");
     assert_string_equal(event_json(&event, "memory"), "{\"status\":\"failed\",\"reason\":\"no memory today\"}");
     assert_string_equal(event_json(&event, "decisions"), "{\"status\":\"done\"}");
     assert_string_equal(event_json(&event, "judges"), "{\"status\":\"skipped\"}");

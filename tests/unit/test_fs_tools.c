@@ -68,7 +68,8 @@ static void test_list(void **state)
                                  "{\"name\":\"fifo\",\"type\":\"fifo\"},"
                                  "{\"name\":\"sub\",\"type\":\"folder\"}]}");
     tool_rig_run(&rig, &tool_list_dir, "{\"path\":\"./sub/\"}");
-    tool_rig_expect_output(&rig, "{\"path\":\"sub\",\"total\":1,\"entries\":[{\"name\":\"x\",\"type\":\"file\",\"size\":1}]}");
+    tool_rig_expect_output(
+        &rig, "{\"path\":\"sub\",\"total\":1,\"entries\":[{\"name\":\"x\",\"type\":\"file\",\"size\":1}]}");
     scratch_mkdir(&rig.files, "empty");
     tool_rig_run(&rig, &tool_list_dir, "{\"path\":\"empty\"}");
     tool_rig_expect_output(&rig, "{\"path\":\"empty\",\"total\":0,\"entries\":[]}");
@@ -108,9 +109,10 @@ static void test_list_pages(void **state)
 {
     (void)state;
     for (int i = 0; i < 700; i++) {
-        CLEANUP(free) char *name = xasprintf("file-%03d-%.*s", i, i / 4,
-                                             "with-a-long-name-that-makes-the-pages-differ-é-é-é-é-é-é-é-é-é-é-é-é-é-é-"
-                                             "é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é");
+        CLEANUP(free)
+        char *name = xasprintf("file-%03d-%.*s", i, i / 4,
+                               "with-a-long-name-that-makes-the-pages-differ-é-é-é-é-é-é-é-é-é-é-é-é-é-é-"
+                               "é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é-é");
         scratch_write(&rig.files, name, "");
     }
     int seen = 0, pages = 0;
@@ -119,8 +121,7 @@ static void test_list_pages(void **state)
         assert_int_equal(tool_rig_int(&rig, "total"), 700);
         assert_true(entries()->count <= 200);
         assert_true(compact_length(rig.output) <= COMPACT_INLINE_MAX);
-        json_each(entry, entries())
-        {
+        json_each (entry, entries()) {
             CLEANUP(free) char *begin = xasprintf("file-%03d-", seen++);
             assert_memory_equal(json_str(json_get(entry, "name"), ""), begin, strlen(begin));
         }
@@ -151,8 +152,9 @@ static void test_read(void **state)
     tool_rig_expect_error(&rig, "a.txt has only 4 lines");
     scratch_write(&rig.files, "open", "one\ntwo");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"open\"}");
-    tool_rig_expect_output(&rig, "{\"path\":\"open\",\"from_line\":1,\"total_lines\":2,\"size\":7,\"final_newline\":false,"
-                                 "\"entries\":[\"one\",\"two\"]}");
+    tool_rig_expect_output(&rig,
+                           "{\"path\":\"open\",\"from_line\":1,\"total_lines\":2,\"size\":7,\"final_newline\":false,"
+                           "\"entries\":[\"one\",\"two\"]}");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"open\",\"limit\":1}");
     tool_rig_expect_output(&rig, "{\"path\":\"open\",\"from_line\":1,\"total_lines\":2,\"size\":7,\"next_line\":2,"
                                  "\"entries\":[\"one\"]}");
@@ -182,7 +184,8 @@ static void test_read_bytes_that_are_no_text(void **state)
     strbuf_add(&late, "a\0b\n", 4);
     scratch_write_bytes(&rig.files, "late", late.buf, late.len);
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"late\",\"offset\":3001}");
-    assert_string_equal(json_str(json_at(entries(), 0), ""), "a\xef\xbf\xbd" "b");
+    assert_string_equal(json_str(json_at(entries(), 0), ""), "a\xef\xbf\xbd"
+                                                             "b");
     assert_string_equal(tool_rig_text(&rig, "encoding"), "lossy");
 }
 
@@ -276,8 +279,7 @@ static void read_through(struct strbuf *out, const char *path)
         size_t count = entries()->count, number = 0;
         /* A page of a long line ends in the middle of it until a page says that the next byte begins a line, which is
          * where the size of what we have tells. */
-        json_each(entry, entries())
-        {
+        json_each (entry, entries()) {
             strbuf_add(out, entry->text, entry->len);
             bool cut = ++number == count && next_byte >= 0 && (int64_t)out->len == next_byte;
             bool last = number == count && json_get(rig.output, "final_newline");
@@ -371,7 +373,8 @@ static void test_a_large_file_in_little_memory(void **state)
     tool_rig_expect_output(&rig, "{\"path\":\"large\",\"from_line\":2002,\"total_lines\":2002,\"size\":104857609,"
                                  "\"entries\":[\"the end\"]}");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"large\",\"byte\":104857601}");
-    tool_rig_expect_output(&rig, "{\"path\":\"large\",\"from_byte\":104857601,\"size\":104857609,\"entries\":[\"the end\"]}");
+    tool_rig_expect_output(&rig,
+                           "{\"path\":\"large\",\"from_byte\":104857601,\"size\":104857609,\"entries\":[\"the end\"]}");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"large\",\"offset\":2001,\"limit\":1}");
     check_page();
     assert_int_equal(tool_rig_int(&rig, "next_line"), 2002);

@@ -167,7 +167,8 @@ static void outcomes(void **state)
         add(&gates, spec);
         for (int got = 0; got < 5; got++) {
             struct outcome outcome = {.type = (enum outcome_type)got};
-            const char *why = gates_hold(&gates, &(struct gate_view){.gate = GATE_RESULT, .outcome = &outcome}, &held_by);
+            const char *why =
+                gates_hold(&gates, &(struct gate_view){.gate = GATE_RESULT, .outcome = &outcome}, &held_by);
             assert_int_equal(why != NULL, got == type);
         }
         assert_null(hold(&gates, GATE_RESULT));

@@ -34,7 +34,7 @@ static void expect_all(const char *pattern, const char *const *yes, const char *
 }
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NOTHING ((const char *const[]){NULL})
+#define NOTHING    ((const char *const[]){NULL})
 
 static void test_within_a_component(void **state)
 {
@@ -108,9 +108,9 @@ static void test_escapes(void **state)
 static void test_malformed(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"[",   "a[",   "[^",  "[!",   "[]",     "[]a]",  "[^]a",   "[a",   "[a\\",
-                                      "a\\", "{",    "{a",  "{a,b", "a{b{c}", "}",     "a}b",    "{a}}", "{[}]",
-                                      "{\\", "x/[",  "{a,[}", "a\\\\\\"};
+    static const char *const bad[] = {"[",    "a[",   "[^",  "[!",  "[]",    "[]a]",   "[^]a", "[a",
+                                      "[a\\", "a\\",  "{",   "{a",  "{a,b",  "a{b{c}", "}",    "a}b",
+                                      "{a}}", "{[}]", "{\\", "x/[", "{a,[}", "a\\\\\\"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct err err = ERR_INIT;
         if (glob_new(bad[i], &err))
@@ -122,7 +122,10 @@ static void test_malformed(void **state)
 static void test_bytes_that_are_no_utf8(void **state)
 {
     (void)state;
-    expect("a?c", "a\xff" "c", true);
+    expect("a?c",
+           "a\xff"
+           "c",
+           true);
     expect("a*", "a\xc3", true);
     expect("*\xc3\xa9", "\xff\xc3\xa9", true);
 }

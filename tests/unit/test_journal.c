@@ -291,8 +291,9 @@ static void several_are_appended_at_once(void **state)
     append(journal, started());
     struct event events[3];
     for (int i = 0; i < 3; i++)
-        events[i] = (struct event){
-            .type = EVENT_SCRIPT_EVENT, .turn = 1, .script_event = {.call = "c1", .event = i == 1 ? "{\"n\":2}" : "{}"}};
+        events[i] = (struct event){.type = EVENT_SCRIPT_EVENT,
+                                   .turn = 1,
+                                   .script_event = {.call = "c1", .event = i == 1 ? "{\"n\":2}" : "{}"}};
     CLEANUP(free) char *before = content(path);
     struct rlimit old, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -309,7 +310,8 @@ static void several_are_appended_at_once(void **state)
     assert_int_equal(journal_append_all(journal, events, 3, &err), 0);
     for (int i = 0; i < 3; i++) {
         CLEANUP(free) char *line = xmemdup0(events[i].raw, events[i].raw_len);
-        CLEANUP(free) char *expected =
+        CLEANUP(free)
+        char *expected =
             xasprintf("{\"seq\":%d,\"t\":7,\"turn\":1,\"type\":\"script.event\",\"call\":\"c1\",\"event\":%s}", i + 2,
                       i == 1 ? "{\"n\":2}" : "{}");
         assert_string_equal(line, expected);

@@ -15,9 +15,10 @@
 
 #include <cmocka.h>
 
-#define KEY    "sk-test-0123456789"
-#define ANSWER                                                                                                         \
-    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+#define KEY "sk-test-0123456789"
+#define ANSWER                                                                                                \
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: " \
+    "[DONE]\n\n"
 
 struct fixture {
     struct model_server *server;
@@ -104,10 +105,10 @@ static void start(void)
     message_list_init(&messages);
     message_list_add(&messages, ROLE_USER, "Hello");
     f->dones = 0;
-    f->provider->ops->ask(f->provider,
-                          &(struct model_request){
-                              .step = 1, .messages = &messages, .tools = tools, .tool_count = 1, .timeout_ms = 60000},
-                          &f->listener);
+    f->provider->ops->ask(
+        f->provider,
+        &(struct model_request){.step = 1, .messages = &messages, .tools = tools, .tool_count = 1, .timeout_ms = 60000},
+        &f->listener);
     assert_int_equal(f->dones, 0);
     message_list_release(&messages);
     free((char *)tools[0].name);

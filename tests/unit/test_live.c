@@ -174,7 +174,7 @@ static void test_spec_that_makes_no_sense_is_refused(void **state)
 
 /* ---- keys and plain http ---- */
 
-#define REFUSED(host)                                                                                                  \
+#define REFUSED(host) \
     "model \"m\" would send its key over plain http to " host ". Use https, or set \"allow_http\": true for it."
 
 static void test_key_goes_over_plain_http_to_this_machine_only(void **state)

@@ -1,5 +1,5 @@
-/* The loop: tasks and their order, stopping, threads, the pool, watches, and that nothing is left open. Every test ends with
- * loop_free, which aborts when a handle leaked. */
+/* The loop: tasks and their order, stopping, threads, the pool, watches, and that nothing is left open. Every test ends
+ * with loop_free, which aborts when a handle leaked. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -348,7 +348,8 @@ int main(void)
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_posting_from_a_thread),
         cmocka_unit_test(test_work_comes_before_virtual_time),
-        cmocka_unit_test(test_work_may_free_itself), cmocka_unit_test(test_a_disowned_work_is_awaited),
+        cmocka_unit_test(test_work_may_free_itself),
+        cmocka_unit_test(test_a_disowned_work_is_awaited),
         cmocka_unit_test(test_watching_a_descriptor),
         cmocka_unit_test(test_ready_comes_before_virtual_time),
         cmocka_unit_test(test_watching_a_signal),

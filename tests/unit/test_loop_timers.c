@@ -1,5 +1,5 @@
-/* Timers of the loop: their order, virtual time, that they are never early and never forgotten, and that nothing wakes up
- * while nothing happens. Every test ends with loop_free, which aborts when a handle leaked. */
+/* Timers of the loop: their order, virtual time, that they are never early and never forgotten, and that nothing wakes
+ * up while nothing happens. Every test ends with loop_free, which aborts when a handle leaked. */
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -48,7 +48,10 @@ static void on_answer(void *user, const struct rpc_message *answer, const char *
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     if (answer && answer->kind == RPC_RESULT)
         json_write(&text, answer->result, JSON_COMPACT);
-    strbuf_addf(&ended, "%s:%s ", (const char *)user, !answer ? why : answer->kind == RPC_RESULT ? text.buf : answer->text);
+    strbuf_addf(&ended, "%s:%s ", (const char *)user,
+                !answer                      ? why
+                : answer->kind == RPC_RESULT ? text.buf
+                                             : answer->text);
     if (frees) {
         mcp_peer_free(peer);
         peer = NULL;
@@ -97,7 +100,8 @@ static void test_answers_come_in_any_order_and_in_any_pieces(void **state)
     (void)state;
     assert_int_equal(ask("a"), 1);
     assert_int_equal(ask("b"), 2);
-    assert_string_equal(sent.buf, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\"}\n");
+    assert_string_equal(
+        sent.buf, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\"}\n");
     for (size_t i = 0; text[i]; i++)
         mcp_peer_receive(peer, text + i, 1);
     assert_string_equal(ended.buf, "b:{\"b\":2} a:no ");
@@ -129,11 +133,13 @@ static void test_their_requests_have_ids_of_their_own(void **state)
     (void)state;
     ask("a");
     strbuf_reset(&sent);
-    receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"id\":0,\"method\":\"ping\"}\n{\"id\":\"x\",\"method\":\"ping\"}\n"
+    receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"id\":0,\"method\":\"ping\"}\n{\"id\":\"x\","
+            "\"method\":\"ping\"}\n"
             "{\"method\":\"notifications/x\"}\n");
     assert_string_equal(heard.buf, "?ping ?ping ?ping notifications/x ");
-    assert_string_equal(sent.buf, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n"
-                                  "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n");
+    assert_string_equal(sent.buf,
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n"
+                        "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n");
     assert_int_equal(mcp_peer_open(peer), 1);
 }
 
@@ -151,7 +157,8 @@ static void test_wrong_ids_and_garbage_are_noise(void **state)
 {
     (void)state;
     ask("a");
-    receive("hello\n{}\n{\"id\":99,\"result\":{}}\n{\"id\":\"1\",\"result\":{}}\n{\"id\":1.5,\"result\":{}}\n{\"id\":null,\"result\":{}}\n"
+    receive("hello\n{}\n{\"id\":99,\"result\":{}}\n{\"id\":\"1\",\"result\":{}}\n{\"id\":1.5,\"result\":{}}\n{\"id\":"
+            "null,\"result\":{}}\n"
             "{\"id\":1}\n\xff\xfe\n{\"id\":-1,\"error\":{}}\n");
     assert_int_equal(noises, 9);
     assert_string_equal(ended.buf, "");

@@ -1,7 +1,7 @@
 /* The client and the servers that everybody has: everything, filesystem, memory. */
 
-#include "base/mem.h"
 #include "base/beneath.h"
+#include "base/mem.h"
 #include "support/mcp_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define LONG_S 120
+#define LONG_S       120
 #define SERVER(name) MCP_SERVERS "/node_modules/@modelcontextprotocol/server-" name "/dist/index.js"
 
 static void check_has(const char *text, const char *part)
@@ -76,7 +76,8 @@ static void test_a_cancelled_operation(void **state)
     mcp_rig_init(&rig);
     mcp_rig_server(&rig, "all", "node", SERVER("everything"), NULL);
     open_ready(&rig);
-    struct bounded_call *call = mcp_rig_begin(&rig, "all__trigger-long-running-operation", "{\"duration\":20,\"steps\":100}");
+    struct bounded_call *call =
+        mcp_rig_begin(&rig, "all__trigger-long-running-operation", "{\"duration\":20,\"steps\":100}");
     mcp_rig_call(&rig, "all__echo", "{\"message\":\"meanwhile\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"Echo: meanwhile\"}");
     bounded_cancel(call);
@@ -108,7 +109,8 @@ static void test_memory(void **state)
 /* A call with the path of a file of the workspace, as this server wants it. */
 static void call_on(struct mcp_rig *rig, const char *tool, const char *file, const char *more)
 {
-    CLEANUP(free) char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.rig.harness.root), file, more);
+    CLEANUP(free)
+    char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.rig.harness.root), file, more);
     mcp_rig_call(rig, tool, arguments);
 }
 

@@ -53,7 +53,8 @@ static const struct json *answer_to(const struct recording *recording, size_t as
     int64_t id = json_int(json_get(json_get(recording->rows[asked], "msg"), "id"), -1);
     for (size_t i = asked + 1; i < recording->count; i++) {
         const struct json *message = json_get(recording->rows[i], "msg");
-        if (comes_from(recording->rows[i], "s2c") && !json_get(message, "method") && json_int(json_get(message, "id"), -2) == id)
+        if (comes_from(recording->rows[i], "s2c") && !json_get(message, "method") &&
+            json_int(json_get(message, "id"), -2) == id)
             return message;
     }
     return NULL;

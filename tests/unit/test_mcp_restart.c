@@ -14,12 +14,12 @@
 #define LONG_S  60    /* for what comes in any case */
 #define SOON_US 20000 /* for what never comes */
 
-#define OPEN(rig, ...)                                                                                                 \
-    struct mcp_rig rig;                                                                                                \
-    (void)state;                                                                                                       \
-    mcp_rig_init(&rig);                                                                                                \
-    hurry(&rig);                                                                                                       \
-    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+#define OPEN(rig, ...)                    \
+    struct mcp_rig rig;                   \
+    (void)state;                          \
+    mcp_rig_init(&rig);                   \
+    hurry(&rig);                          \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__); \
     mcp_rig_open(&rig, LONG_S)
 
 /* What these servers do not do need not be waited for. */
@@ -123,12 +123,9 @@ static void test_one_that_hangs_is_started_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_server_that_ends_is_started_again),
-        TEST(one_that_never_comes_back_is_given_up),
-        TEST(one_that_asks_too_much_is_stopped),
-        TEST(one_that_does_not_want_to_end_is_ended),
-        TEST(one_that_does_not_read_is_stopped),
-        TEST(one_that_hangs_is_started_again),
+        TEST(a_server_that_ends_is_started_again), TEST(one_that_never_comes_back_is_given_up),
+        TEST(one_that_asks_too_much_is_stopped),   TEST(one_that_does_not_want_to_end_is_ended),
+        TEST(one_that_does_not_read_is_stopped),   TEST(one_that_hangs_is_started_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

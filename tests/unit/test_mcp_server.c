@@ -16,11 +16,11 @@
 #define SOON_US 20000 /* for what never comes */
 
 /* A rig with one fake server of these faults, opened. */
-#define OPEN(rig, ...)                                                                                                 \
-    struct mcp_rig rig;                                                                                                \
-    (void)state;                                                                                                       \
-    mcp_rig_init(&rig);                                                                                                \
-    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+#define OPEN(rig, ...)                    \
+    struct mcp_rig rig;                   \
+    (void)state;                          \
+    mcp_rig_init(&rig);                   \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__); \
     mcp_rig_open(&rig, LONG_S)
 
 static void check_has(const char *text, const char *part)

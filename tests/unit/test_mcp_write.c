@@ -14,12 +14,12 @@
 
 #define LONG_S 60
 
-#define OPEN(rig, ...)                                                                                                 \
-    struct mcp_rig rig;                                                                                                \
-    (void)state;                                                                                                       \
-    mcp_rig_init(&rig);                                                                                                \
-    scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n");                                                        \
-    mcp_rig_fake(&rig, "f", __VA_ARGS__);                                                                              \
+#define OPEN(rig, ...)                                                \
+    struct mcp_rig rig;                                               \
+    (void)state;                                                      \
+    mcp_rig_init(&rig);                                               \
+    scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n"); \
+    mcp_rig_fake(&rig, "f", __VA_ARGS__);                             \
     mcp_rig_open(&rig, LONG_S)
 
 static void check_file(const struct mcp_rig *rig, const char *name, const char *expected)

@@ -1,8 +1,8 @@
-#include "support/event_json.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "support/event_json.h"
 #include "turn/memory.h"
 #include <setjmp.h>
 #include <stdarg.h>

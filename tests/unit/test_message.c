@@ -1,10 +1,10 @@
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/message.h"
 #include "model/provider.h"
+#include "support/event_json.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* metadata.json: what is not known is kept, what is wrong is said, and nobody can keep us waiting. */
 
-#include "workspace/metadata.h"
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
 #include "workspace/layout.h"
+#include "workspace/metadata.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ static int teardown(void **state)
 
 static const char full[] =
     "{\"version\":1,\"created_at\":\"2026-01-01T00:00:00Z\",\"updated_at\":\"2026-01-02T00:00:00.5Z\","
-    "\"last_access\":\"2026-01-03T00:00:00Z\",\"skills\":{\"p\\\"df\":{\"name\":\"p\\\"df\",\"rel_path\":\"skills/pdf\","
+    "\"last_access\":\"2026-01-03T00:00:00Z\",\"skills\":{\"p\\\"df\":{\"name\":\"p\\\"df\",\"rel_path\":\"skills/"
+    "pdf\","
     "\"digest\":\"ab\",\"mounted\":true,\"staged_at\":\"2026-01-01T00:00:00Z\",\"source\":\"/s\"}},"
     "\"inputs\":[{\"from\":\"artifact://a@0\",\"to\":\"work/a\",\"resolved\":\"a\",\"version\":0,\"mode\":\"copy\","
     "\"ts\":\"2026-01-01T00:00:00Z\"}],\"outputs\":[{\"globs\":[\"out/*\"],\"saved_as\":[\"x\"],\"versions\":[3],"

@@ -168,10 +168,10 @@ static void run(struct fixture *f, enum script_mode mode, const char *const *scr
     assert_int_equal(f->pool.taken, f->pool.given);
 }
 
-#define SCRIPTS(...)                                                                                                   \
-    (const char *const[])                                                                                              \
-    {                                                                                                                  \
-        __VA_ARGS__, NULL                                                                                              \
+#define SCRIPTS(...)      \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
     }
 
 static void expect(const struct fixture *f, bool success, size_t attempts, const char *why)
@@ -292,7 +292,7 @@ static void test_steps_until_a_result(void **state)
     expect(f, true, 4, "step 4 gave a result");
     assert_string_equal(f->errors.buf, "||three|");
     assert_true(f->record.attempts[0].result.step_done);
-    assert_int_equal(f->pool.taken, 1); /* one box, for all of them */
+    assert_int_equal(f->pool.taken, 1);  /* one box, for all of them */
     assert_int_equal(f->pool.spoilt, 1); /* and for nobody else: one failed in it */
 }
 

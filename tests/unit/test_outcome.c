@@ -1,9 +1,9 @@
 /* What the model reads and what the journal keeps of each outcome. */
 
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "tools/outcome.h"
 #include <setjmp.h>
 #include <stdarg.h>

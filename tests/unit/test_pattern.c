@@ -1,8 +1,8 @@
 /* Regular expressions: the same lines as the C library finds, in time that does not explode. */
 
-#include "tools/pattern.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "tools/pattern.h"
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,10 @@ static void test_characters_not_bytes(void **state)
     expect_at("[à-ü]x", "aéx", 1);
     expect_at("[^a]$", "aé", 1);
     expect_at("é+", "aéé", 1);
-    expect_at("a.c", "a\xff" "c", 0);
+    expect_at("a.c",
+              "a\xff"
+              "c",
+              0);
     expect_at("\xef\xbf\xbd", "a\xff", 1); /* malformed bytes read as U+FFFD */
     expect_at("\\é", "é", 0);
     struct pattern *pattern = compile("a.c");
@@ -211,8 +214,8 @@ static void test_like_the_c_library(void **state)
 static void test_time_does_not_explode(void **state)
 {
     (void)state;
-    static const char *const slow[] = {"(a|b)*a(a|b){18}c", "(a*)*(a*)*(a*)*c", "((((a+)+)+)+)+c", "a.*b.*c.*d",
-                                       "(a|aa|aaa)+c",      "(.{0,50}){30}c"};
+    static const char *const slow[] = {"(a|b)*a(a|b){18}c", "(a*)*(a*)*(a*)*c", "((((a+)+)+)+)+c",
+                                       "a.*b.*c.*d",        "(a|aa|aaa)+c",     "(.{0,50}){30}c"};
     char *line = xmalloc(65536);
     for (size_t i = 0; i < 65536; i++)
         line[i] = i % 3 ? 'a' : 'b';

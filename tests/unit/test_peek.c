@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define STARTED                                                                                                        \
+#define STARTED \
     "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\",\"model\":{\"name\":\"hand\"}}\n"
 #define TURN     "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"Find it.\"}\n"
 #define PROPOSED "{\"type\":\"write.proposed\",\"turn\":1,\"call\":\"c1\",\"ask\":\"a1\",\"files\":[]}\n"
@@ -22,7 +22,7 @@
 #define APPLIED  "{\"type\":\"write.applied\",\"turn\":1,\"call\":\"c1\",\"files\":[]}\n"
 #define FINISHED "{\"type\":\"turn.finished\",\"turn\":1,\"status\":\"done\"}\n"
 
-#define PRINTED  "{\"type\":\"program.output\",\"turn\":1,\"program\":\"p1\",\"text\":\"built\\n\"}\n"
+#define PRINTED "{\"type\":\"program.output\",\"turn\":1,\"program\":\"p1\",\"text\":\"built\\n\"}\n"
 
 static struct scratch scratch;
 
@@ -189,14 +189,10 @@ static void a_huge_one_costs_what_a_small_one_costs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_that_went_well),
-        cmocka_unit_test(one_that_is_under_way),
-        cmocka_unit_test(a_program_that_goes_on),
-        cmocka_unit_test(lines_that_are_none),
-        cmocka_unit_test(what_is_no_journal),
-        cmocka_unit_test(long_ones_of_every_length),
-        cmocka_unit_test(long_lines_at_either_end),
-        cmocka_unit_test(a_huge_one_costs_what_a_small_one_costs),
+        cmocka_unit_test(a_session_that_went_well), cmocka_unit_test(one_that_is_under_way),
+        cmocka_unit_test(a_program_that_goes_on),   cmocka_unit_test(lines_that_are_none),
+        cmocka_unit_test(what_is_no_journal),       cmocka_unit_test(long_ones_of_every_length),
+        cmocka_unit_test(long_lines_at_either_end), cmocka_unit_test(a_huge_one_costs_what_a_small_one_costs),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

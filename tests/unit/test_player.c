@@ -57,8 +57,8 @@ static void test_every_position_both_ways(void **state)
     player_free(player);
 }
 
-/* Wherever one comes from, the session is the one that a fold from the beginning gives, and its texts are there already:
- * the pool that all of them share does not grow. */
+/* Wherever one comes from, the session is the one that a fold from the beginning gives, and its texts are there
+ * already: the pool that all of them share does not grow. */
 static void test_ten_thousand_leaps(void **state)
 {
     (void)state;

@@ -373,7 +373,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_boxes_are_listed, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_tools_are_asked_for, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_of_them, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_that_there_is_no_box, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_that_there_is_no_box, world_begin,
+                                        world_end),
         cmocka_unit_test_setup_teardown(test_tools_are_not_asked_for_in_vain, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_an_older_harness, world_begin, world_end),
     };

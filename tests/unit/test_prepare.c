@@ -52,9 +52,9 @@ static void the_order_is_fixed(void **state)
     input.context_pack = "[1]";
     prepare_turn(&preparation, &input);
     message_list_release(&history); /* nothing of it is borrowed */
-    assert_order(&preparation,
-                 "system:prompt, system:runtime metadata, system:memory, system:project instructions, user:history, assistant:history, "
-                 "tool:history, system:context pack, system:skill, user:user message");
+    assert_order(&preparation, "system:prompt, system:runtime metadata, system:memory, system:project instructions, "
+                               "user:history, assistant:history, "
+                               "tool:history, system:context pack, system:skill, user:user message");
     const struct message *items = preparation.messages.items;
     assert_string_equal(items[2].text, "M");
     assert_non_null(strstr(items[3].text, "\n<project_instructions>\nUse tabs.\n</project_instructions>\n"));

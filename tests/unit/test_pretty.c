@@ -159,8 +159,9 @@ static void assert_fold(const char *text, int width, bool ascii, const char *wan
 static void a_row_that_goes_on_has_the_gutter_of_its_text(void **state)
 {
     (void)state;
-    assert_fold("{\"a\":\"x\\n0123456789012345678901234567\\n}\"}", 30, false,
-                "{\n  \"a\": (32 characters of text)\n    | x\n    | 012345678901234567890123\n    |…4567\n    | }\n}\n");
+    assert_fold(
+        "{\"a\":\"x\\n0123456789012345678901234567\\n}\"}", 30, false,
+        "{\n  \"a\": (32 characters of text)\n    | x\n    | 012345678901234567890123\n    |…4567\n    | }\n}\n");
     assert_fold("{\"a\":\"0123456789012345678901234567\"}", 30, false,
                 "{\n  \"a\": \"0123456789012345678901\n  … 234567\"\n}\n");
     assert_fold("[\"a\\nb\"]", 30, true, "[\n  (3 characters of text)\n    | a\n    | b\n]\n");
@@ -179,9 +180,10 @@ static void blanks_that_hide_something_are_counted(void **state)
     for (int i = 0; i < 17; i++)
         strbuf_addstr(&text, "\\u3000");
     strbuf_addstr(&text, "y\\n\\n \\n\\n\\nz\"");
-    assert_fold(text.buf, 60, false,
-                "(1,937 characters of text)\n  | ls\n  |  ┄ 1,900 blanks ┄ }\n  |  ┄ 5 blanks ┄ x\n  |  ┄ 17 blanks ┄ y\n"
-                "  |  ┄ 4 empty lines ┄ \n  | z\n");
+    assert_fold(
+        text.buf, 60, false,
+        "(1,937 characters of text)\n  | ls\n  |  ┄ 1,900 blanks ┄ }\n  |  ┄ 5 blanks ┄ x\n  |  ┄ 17 blanks ┄ y\n"
+        "  |  ┄ 4 empty lines ┄ \n  | z\n");
     /* What people write with stays as it is. */
     assert_fold("\"a\\n\\n\\n\\n\\t\\tb    c\"", 60, true,
                 "(13 characters of text)\n  | a\n  | \n  | \n  | \n  |                 b    c\n");
@@ -194,12 +196,15 @@ static void no_row_is_wider_than_it_was_said(void **state)
     assert_fold("\"\\n0\\t1\\t2\\t3\"", 24, false,
                 "(8 characters of text)\n  | \n  | 0       1       2\n  |…       3\n");
     assert_fold("\"\\n\u00e9\u00e9\u00e9\"", 24, true, "(4 characters of text)\n  | \n  | \u00e9\u00e9\n  |~\u00e9\n");
-    assert_fold("\"\\n日本語日本語日本語日本語\"", 24, false, "(13 characters of text)\n  | \n  | 日本語日本語日本語日\n  |…本語\n");
+    assert_fold("\"\\n日本語日本語日本語日本語\"", 24, false,
+                "(13 characters of text)\n  | \n  | 日本語日本語日本語日\n  |…本語\n");
     /* However deep it is. */
-    assert_fold("[[[[[[[[[[[[\"0123456789012345\"]]]]]]]]]]]]", 24, false,
-                "[\n  [\n    [\n      [\n        [\n          [\n            [\n            [\n            [\n            [\n"
-                "            [\n            [\"0123456789\n            … 012345\"]\n            ]\n            ]\n            ]\n"
-                "            ]\n            ]\n          ]\n        ]\n      ]\n    ]\n  ]\n]\n");
+    assert_fold(
+        "[[[[[[[[[[[[\"0123456789012345\"]]]]]]]]]]]]", 24, false,
+        "[\n  [\n    [\n      [\n        [\n          [\n            [\n            [\n            [\n            [\n"
+        "            [\n            [\"0123456789\n            … 012345\"]\n            ]\n            ]\n            "
+        "]\n"
+        "            ]\n            ]\n          ]\n        ]\n      ]\n    ]\n  ]\n]\n");
 }
 
 static void a_long_text_is_cut_and_says_so(void **state)

@@ -22,8 +22,8 @@
 #include <cmocka.h>
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define VARS(...)                                                                                                      \
-    ((struct env_vars){(const struct env_var[]){__VA_ARGS__},                                                          \
+#define VARS(...)                                             \
+    ((struct env_vars){(const struct env_var[]){__VA_ARGS__}, \
                        sizeof((struct env_var[]){__VA_ARGS__}) / sizeof(struct env_var)})
 
 static struct program_rig rig;

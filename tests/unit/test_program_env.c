@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#define VARS(...)                                                                                                      \
-    ((struct env_vars){(const struct env_var[]){__VA_ARGS__},                                                          \
+#define VARS(...)                                             \
+    ((struct env_vars){(const struct env_var[]){__VA_ARGS__}, \
                        sizeof((struct env_var[]){__VA_ARGS__}) / sizeof(struct env_var)})
 
 static char **merged;

@@ -224,7 +224,8 @@ static void test_many_at_once(void **state)
         program_session_free(all[i]);
 }
 
-/* Nothing that is typed into a program that does not read, and nothing that floods who waits, costs more than so much. */
+/* Nothing that is typed into a program that does not read, and nothing that floods who waits, costs more than so much.
+ */
 static void test_floods_are_bounded(void **state)
 {
     (void)state;

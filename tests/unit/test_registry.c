@@ -1,10 +1,10 @@
 /* The tools of a session, by name. */
 
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "tools/registry.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,8 @@ static void test_description_is_one_line_of_json(void **state)
     b.spec.idempotent = false;
     assert_int_equal(registry_add(registry, &a, &err), 0);
     assert_int_equal(registry_add(registry, &b, &err), 0);
-    struct event event = {.type = EVENT_SESSION_STARTED, .session_started = {.tools = registry_to_event(registry, &arena)}};
+    struct event event = {.type = EVENT_SESSION_STARTED,
+                          .session_started = {.tools = registry_to_event(registry, &arena)}};
     assert_string_equal(
         event_json(&event, "tools"),
         "[{\"name\":\"a\",\"description\":\"says \\\"hello\\\"\",\"effect\":\"READ_ONLY\",\"idempotent\":true,"

@@ -41,7 +41,8 @@ static struct decision decide(struct rules *rules, const char *call, const char 
     return rules_decide(rules, &subject, nobody);
 }
 
-static enum decision_kind judge(struct rules *rules, const char *call, const char *tool, const struct change_set *changes)
+static enum decision_kind judge(struct rules *rules, const char *call, const char *tool,
+                                const struct change_set *changes)
 {
     bool nobody;
     CLEANUP(decision) struct decision decision = decide(rules, call, tool, changes, &nobody);

@@ -18,13 +18,13 @@ static void the_last_line_that_is_named_is_where_it_failed(void **state)
     assert_int_equal(words_script_line(""), 0);
     assert_int_equal(words_script_line("ValueError: no"), 0);
     assert_int_equal(words_script_line("Traceback (most recent call last):\n"
-                                      "  File \"<script>\", line 12, in <module>\n    f()\n"
-                                      "  File \"<script>\", line 3, in f\n    1 / 0\n"
-                                      "ZeroDivisionError: division by zero\n"),
+                                       "  File \"<script>\", line 12, in <module>\n    f()\n"
+                                       "  File \"<script>\", line 3, in f\n    1 / 0\n"
+                                       "ZeroDivisionError: division by zero\n"),
                      3);
     /* Deeper in somebody else's file: the script's own line is the one to look at. */
     assert_int_equal(words_script_line("  File \"<script>\", line 7, in <module>\n"
-                                      "  File \"/usr/lib/python3.11/json/decoder.py\", line 355, in raw_decode\n"),
+                                       "  File \"/usr/lib/python3.11/json/decoder.py\", line 355, in raw_decode\n"),
                      7);
     assert_int_equal(words_script_line("SyntaxError: invalid syntax (<script>, line 4)"), 4);
     assert_int_equal(words_script_line("<script>, line nowhere, <script>\", line 0"), 0);

@@ -148,9 +148,12 @@ static void test_a_cancelled_call_reads_no_further(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_paths_folders_and_globs),   TEST(test_each_file_once_in_the_order_of_the_list),
-        TEST(test_what_can_be_run_stays_so),  TEST(test_refusals_name_their_cause),
-        TEST(test_too_much),                  TEST(test_a_cancelled_call_reads_no_further),
+        TEST(test_paths_folders_and_globs),
+        TEST(test_each_file_once_in_the_order_of_the_list),
+        TEST(test_what_can_be_run_stays_so),
+        TEST(test_refusals_name_their_cause),
+        TEST(test_too_much),
+        TEST(test_a_cancelled_call_reads_no_further),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,8 +109,8 @@ static const struct model_reply *ask(struct fixture *f, bool reflection)
     return &f->reply;
 }
 
-#define STARTED                                                                                                        \
-    "{\"type\":\"session.started\",\"v\":1,\"session\":\"s\",\"model\":{\"provider\":\"anthropic\",\"name\":"          \
+#define STARTED                                                                                               \
+    "{\"type\":\"session.started\",\"v\":1,\"session\":\"s\",\"model\":{\"provider\":\"anthropic\",\"name\":" \
     "\"sonnet\"}}\n"
 #define TURN       "{\"type\":\"turn.started\",\"prompt\":\"go\"}\n"
 #define SAYS(text) "{\"type\":\"model.responded\",\"text\":\"" text "\"}\n"
@@ -119,7 +119,8 @@ static const char full[] = STARTED
     "{\"seq\":2,\"t\":5,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"one\"}\n"
     "{\"seq\":3,\"t\":6,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"I read.\",\"thinking\":\"hm\","
     "\"tool_calls\":[{\"id\":\"c1\",\"name\":\"read_file\",\"arguments\":{\"path\": \"a b\", \"n\":9007199254740993}},"
-    "{\"id\":\"c2\",\"name\":\"odd\",\"arguments\":\"{not json\",\"incomplete\":true},{\"name\":\"bare\"}],\"stop\":\"tool_use\","
+    "{\"id\":\"c2\",\"name\":\"odd\",\"arguments\":\"{not "
+    "json\",\"incomplete\":true},{\"name\":\"bare\"}],\"stop\":\"tool_use\","
     "\"usage\":{\"input\":10,\"output\":20,\"cache_read\":3,\"cache_write\":4},\"cost_usd\":0.25,\"latency_ms\":1500}\n"
     "{\"seq\":4,\"t\":7,\"turn\":1,\"type\":\"model.responded\",\"step\":2,\"text\":\"Done.\",\"stop\":\"end_turn\","
     "\"cost_usd\":null,\"latency_ms\":10}\n"

@@ -35,7 +35,7 @@ static void search(const char *arguments)
 static void expect_places(const char *expected)
 {
     CLEANUP(strbuf) struct strbuf places = STRBUF_INIT;
-    json_each(entry, json_get(rig.output, "entries"))
+    json_each (entry, json_get(rig.output, "entries"))
         strbuf_addf(&places, "%s%s:%lld", places.len ? " " : "", json_str(json_get(entry, "path"), "?"),
                     (long long)json_int(json_get(entry, "line"), -1));
     if (!rig.output)
@@ -70,7 +70,8 @@ static void test_plain_and_in_order(void **state)
     search("{\"pattern\":\"n.edle\"}");
     expect_places("");
     search("{\"pattern\":\"nothing like this\"}");
-    tool_rig_expect_output(&rig, "{\"pattern\":\"nothing like this\",\"files_searched\":5,\"truncated\":false,\"entries\":[]}");
+    tool_rig_expect_output(
+        &rig, "{\"pattern\":\"nothing like this\",\"files_searched\":5,\"truncated\":false,\"entries\":[]}");
 }
 
 static void test_regex(void **state)
@@ -175,9 +176,10 @@ static void test_pages(void **state)
     for (int f = 0; f < 30; f++) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         for (int i = 0; i < 40; i++, total++)
-            strbuf_addf(&text, "match %d %.*s\n", total, i * 4,
-                        "\"quoted\" and é and some more text that makes the line long, longer, and longer still, to here, "
-                        "and then some more of it, so that pages differ");
+            strbuf_addf(
+                &text, "match %d %.*s\n", total, i * 4,
+                "\"quoted\" and é and some more text that makes the line long, longer, and longer still, to here, "
+                "and then some more of it, so that pages differ");
         CLEANUP(free) char *name = xasprintf("f%02d", f);
         scratch_write_bytes(&rig.files, name, text.buf, text.len);
     }
@@ -186,8 +188,7 @@ static void test_pages(void **state)
         tool_rig_runf(&rig, &tool_search_files, "{\"pattern\":\"match \",\"offset\":%lld}", (long long)offset);
         offset = tool_rig_int(&rig, "next_offset");
         assert_true(compact_length(rig.output) <= COMPACT_INLINE_MAX);
-        json_each(entry, json_get(rig.output, "entries"))
-        {
+        json_each (entry, json_get(rig.output, "entries")) {
             CLEANUP(free) char *begin = xasprintf("match %d ", seen++);
             assert_memory_equal(json_str(json_get(entry, "text"), ""), begin, strlen(begin));
         }

@@ -1,8 +1,8 @@
 /* Skills: found by the head of their SKILL.md, staged read-only, and staged again only when they are not the same. */
 
-#include "workspace/skills.h"
 #include "base/mem.h"
 #include "support/workspace_rig.h"
+#include "workspace/skills.h"
 #include "workspace/stage.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -210,7 +210,8 @@ static void test_staging(void **state)
     assert_int_equal(mode_of("skills/pdf/ref") & 0222, 0);
     CLEANUP(free) char *metadata = workspace_test_read(&t, "metadata.json");
     CLEANUP(free) char *source = xasprintf("\"source\":\"%s/skills/pdf\"", t.files.path);
-    assert_non_null(strstr(metadata, "\"skills\":{\"pdf\":{\"name\":\"pdf\",\"rel_path\":\"skills/pdf\",\"digest\":\""));
+    assert_non_null(
+        strstr(metadata, "\"skills\":{\"pdf\":{\"name\":\"pdf\",\"rel_path\":\"skills/pdf\",\"digest\":\""));
     assert_non_null(strstr(metadata, source));
     /* Another content, fewer files: exactly the new tree is there. */
     scratch_remove(&t.files, "skills/pdf/ref/form.md");

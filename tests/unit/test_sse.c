@@ -65,7 +65,9 @@ static void test_what_is_no_data_is_nothing(void **state)
 {
     (void)state;
     gives(": comment\n\n\n\n: another\nevent: ping\n\ndatax: no\n\nDATA: no\n\n data: no\n\n", "");
-    gives("\xef\xbb\xbf" "data: behind a mark\n\n", "[behind a mark]");
+    gives("\xef\xbb\xbf"
+          "data: behind a mark\n\n",
+          "[behind a mark]");
 }
 
 static void test_event_that_is_cut_off_is_never_seen(void **state)

@@ -1,5 +1,5 @@
-/* Putting things into a workspace: nothing outside is touched, what is shared is not written into, and the policy's limit
- * holds. */
+/* Putting things into a workspace: nothing outside is touched, what is shared is not written into, and the policy's
+ * limit holds. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -130,7 +130,8 @@ static void test_limit(void **state)
     (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *big = xcalloc(1, 60000);
-    struct stage_file files[2] = {{.path = "work/one", .bytes = big, .len = 60000}, {.path = "work/two", .bytes = big, .len = 60000}};
+    struct stage_file files[2] = {{.path = "work/one", .bytes = big, .len = 60000},
+                                  {.path = "work/two", .bytes = big, .len = 60000}};
     assert_int_equal(stage_files(t.ws, files, 2, &err), -1);
     assert_int_equal(err.code, EDQUOT);
     assert_true(look("work/one").st_mode != 0);

@@ -19,8 +19,8 @@
 
 #include <cmocka.h>
 
-#define JOURNAL                                                                                                        \
-    "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\"}\n"                                       \
+#define JOURNAL                                                                  \
+    "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\"}\n" \
     "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"Find it.\\n\\tFix it.\"}\n"
 
 static struct scratch scratch;

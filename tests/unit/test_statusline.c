@@ -42,8 +42,9 @@ static void test_wait_for_a_model_that_failed_is_counted_down(void **state)
     apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
     apply(&session, "{\"seq\":3,\"t\":1000,\"turn\":1,\"type\":\"model.requested\",\"step\":1}");
     shows(&session, 2000, "live: the model is asked");
-    apply(&session, "{\"seq\":4,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,\"error\":\"529\",\"attempt\":1,"
-                    "\"retry_in_ms\":2500}");
+    apply(&session,
+          "{\"seq\":4,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,\"error\":\"529\",\"attempt\":1,"
+          "\"retry_in_ms\":2500}");
     shows(&session, 1000000, "live: the model failed, again in 3 s");
     shows(&session, 2000000, "again in 2 s");
     shows(&session, 3400000, "again in 1 s");
@@ -60,8 +61,10 @@ static void test_time_that_is_none_is_not_counted(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         CLEANUP(session) struct session session;
-        CLEANUP(free) char *line = xasprintf("{\"seq\":3,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,"
-                                             "\"error\":\"x\",\"attempt\":1,\"retry_in_ms\":%s}", waits[i]);
+        CLEANUP(free)
+        char *line = xasprintf("{\"seq\":3,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,"
+                               "\"error\":\"x\",\"attempt\":1,\"retry_in_ms\":%s}",
+                               waits[i]);
         session_init(&session);
         apply(&session, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}");
         apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
@@ -74,11 +77,8 @@ static void test_time_that_is_none_is_not_counted(void **state)
 static void shows_engines(const struct session *session, int cols, const char *programs, bool unsafe, const char *words)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    struct view view = {.mode = VIEW_LIVE,
-                        .session = session,
-                        .title = "ws",
-                        .program_engine = programs,
-                        .program_unsafe = unsafe};
+    struct view view = {
+        .mode = VIEW_LIVE, .session = session, .title = "ws", .program_engine = programs, .program_unsafe = unsafe};
     struct canvas canvas;
     canvas_init(&canvas);
     canvas_resize(&canvas, 1, cols);

@@ -39,11 +39,11 @@ static struct store *must_open(const char *path)
     return store;
 }
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        struct err err = ERR_INIT;                                                                                     \
-        if ((call) < 0)                                                                                                \
-            fail_msg("%s", err.text);                                                                                  \
+#define OK(call)                      \
+    do {                              \
+        struct err err = ERR_INIT;    \
+        if ((call) < 0)               \
+            fail_msg("%s", err.text); \
     } while (0)
 
 static void sessions_are_listed_newest_first(void **state)

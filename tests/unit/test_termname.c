@@ -1,16 +1,16 @@
 /* Terminals that are not described on this machine. */
 
 #include "termname.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 static void test_newer_terminals_are_taken_for_xterm(void **state)
 {
-    static const char *const names[] = {"alacritty", "alacritty-direct", "xterm-kitty", "foot", "foot-extra",
-                                        "xterm-ghostty", "wezterm", "st-256color", "vte-256color"};
+    static const char *const names[] = {"alacritty",     "alacritty-direct", "xterm-kitty", "foot",        "foot-extra",
+                                        "xterm-ghostty", "wezterm",          "st-256color", "vte-256color"};
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         assert_string_equal(termname_alike(names[i], 0), "xterm-256color");

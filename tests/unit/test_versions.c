@@ -1,9 +1,9 @@
 /* Versioned artifacts, in memory and on disk: the same tests for both. */
 
-#include "workspace/versions.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "workspace/versions.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,13 +3,13 @@
 #include "base/mem.h"
 #include "event/journal.h"
 #include "waverows.h"
+#include <cmocka.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void fold(struct session *session, const struct journal_reader *reader, size_t from, size_t to)
 {

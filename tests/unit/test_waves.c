@@ -1,11 +1,11 @@
 /* The wave scheduler: each rule with the smallest list that shows it, then random lists against the rules themselves.
  */
 
-#include "support/event_json.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/event_json.h"
 #include "turn/waves.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,9 +197,9 @@ static void waves_are_written_for_the_event(void **state)
                           .waves_planned = {.waves = waves_to_event(&arena, waves, count, calls)}};
     assert_string_equal(event_json(&event, "waves"),
                         "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c\\\"2\"],"
-                                 "\"why\":\"c3 is no read (LOCAL_WRITE)\",\"effect\":\"READ_ONLY\"},"
-                                 "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"],"
-                                 "\"why\":\"runs alone (LOCAL_WRITE)\",\"effect\":\"LOCAL_WRITE\"}]");
+                        "\"why\":\"c3 is no read (LOCAL_WRITE)\",\"effect\":\"READ_ONLY\"},"
+                        "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"],"
+                        "\"why\":\"runs alone (LOCAL_WRITE)\",\"effect\":\"LOCAL_WRITE\"}]");
 }
 
 static void effects_of_recorded_waves(void **state)
@@ -314,7 +314,8 @@ int main(void)
         cmocka_unit_test(a_call_does_not_exclude_itself),
         cmocka_unit_test(keys_are_filled_in),
         cmocka_unit_test(scripts_share_nothing_but_themselves),
-        cmocka_unit_test(waves_are_written_for_the_event), cmocka_unit_test(effects_of_recorded_waves),
+        cmocka_unit_test(waves_are_written_for_the_event),
+        cmocka_unit_test(effects_of_recorded_waves),
         cmocka_unit_test(random_lists_keep_every_rule),
         cmocka_unit_test(large_lists_are_planned),
     };

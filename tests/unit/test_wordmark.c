@@ -1,14 +1,14 @@
 /* Words that differ between two lines. Expectations are lines with [brackets] around what is marked. */
 
-#include "wordmark.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "wordmark.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void add_marked(struct strbuf *out, const char *text, const struct wordmark *mark)
 {
@@ -146,9 +146,12 @@ static void test_long_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_blanks_are_seen),
-        cmocka_unit_test(test_unlike_lines_have_no_marks), cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_many_spans), cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_blanks_are_seen),
+        cmocka_unit_test(test_unlike_lines_have_no_marks),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_many_spans),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_long_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* 500 workspaces made, filled, collected and cleaned up by several threads at once leave nothing behind: no folder, no file,
- * no descriptor. */
+/* 500 workspaces made, filled, collected and cleaned up by several threads at once leave nothing behind: no folder, no
+ * file, no descriptor. */
 
 #include "base/mem.h"
 #include "support/recorder.h"
@@ -51,8 +51,10 @@ static const char *live(int number)
         return "not made";
     snprintf(text, sizeof(text), "content %d", number);
     snprintf(path, sizeof(path), "out/d%d/f", number);
-    struct stage_file put[] = {{.path = path, .bytes = text, .len = strlen(text)}, {.path = "work/x", .bytes = "x", .len = 1}};
-    struct stage_input input = {.from = "workspace://work/x", .to = "work/inputs/y", .mode = number % 2 ? "link" : "copy"};
+    struct stage_file put[] = {{.path = path, .bytes = text, .len = strlen(text)},
+                               {.path = "work/x", .bytes = "x", .len = 1}};
+    struct stage_input input = {
+        .from = "workspace://work/x", .to = "work/inputs/y", .mode = number % 2 ? "link" : "copy"};
     const char *wrong = NULL;
     struct collected out = {0};
     if (stage_files(ws, put, COUNT_OF(put), &err) < 0 || stage_inputs(ws, &input, 1, &err) < 0)

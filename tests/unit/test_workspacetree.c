@@ -174,16 +174,16 @@ static const struct tree_node *node_of(const struct workspacetree *tree, const c
     return NULL;
 }
 
-#define MANY                                                                                                           \
-    STARTED                                                                                                            \
-        "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"path\":\"/w/e\",\"used\":15000000,\"limit\":20971520,"      \
-        "\"count\":613,\"count_limit\":200000,\"more\":600,\"entries\":["                                              \
-        "{\"path\":\"out\",\"kind\":\"dir\",\"bytes\":5000000,\"count\":1},"                                           \
-        "{\"path\":\"src\",\"kind\":\"dir\",\"bytes\":498000,\"count\":600,\"more\":597},"                             \
-        "{\"path\":\"build\",\"kind\":\"dir\",\"bytes\":9000000,\"count\":2,\"more\":2},"                              \
-        "{\"path\":\"out/result.txt\",\"kind\":\"file\",\"size\":5000000},"                                            \
-        "{\"path\":\"src/1.c\",\"kind\":\"file\",\"size\":1000},{\"path\":\"src/2.c\",\"kind\":\"file\",\"size\":0},"  \
-        "{\"path\":\"src/p\",\"kind\":\"pipe\"},{\"path\":\"src-l\",\"kind\":\"link\",\"target\":\"src\"}]}\n"
+#define MANY                                                                                                      \
+    STARTED                                                                                                       \
+    "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"path\":\"/w/e\",\"used\":15000000,\"limit\":20971520,"     \
+    "\"count\":613,\"count_limit\":200000,\"more\":600,\"entries\":["                                             \
+    "{\"path\":\"out\",\"kind\":\"dir\",\"bytes\":5000000,\"count\":1},"                                          \
+    "{\"path\":\"src\",\"kind\":\"dir\",\"bytes\":498000,\"count\":600,\"more\":597},"                            \
+    "{\"path\":\"build\",\"kind\":\"dir\",\"bytes\":9000000,\"count\":2,\"more\":2},"                             \
+    "{\"path\":\"out/result.txt\",\"kind\":\"file\",\"size\":5000000},"                                           \
+    "{\"path\":\"src/1.c\",\"kind\":\"file\",\"size\":1000},{\"path\":\"src/2.c\",\"kind\":\"file\",\"size\":0}," \
+    "{\"path\":\"src/p\",\"kind\":\"pipe\"},{\"path\":\"src-l\",\"kind\":\"link\",\"target\":\"src\"}]}\n"
 
 /* What is not listed of a folder is told in it, and makes it no smaller. */
 static void what_is_not_listed_is_told_where_it_is(void **state)

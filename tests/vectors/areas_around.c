@@ -17,8 +17,9 @@ void area_thinking(struct vector *v)
     struct thinking thinking;
 
     if (in_has(v, "text"))
-        got_text(v, "level", thinking_level_name(thinking_level_from_name(
-                                 in_is_null(v, "text") ? NULL : in_text(v, "text", NULL))));
+        got_text(
+            v, "level",
+            thinking_level_name(thinking_level_from_name(in_is_null(v, "text") ? NULL : in_text(v, "text", NULL))));
     /* The tokens of each level, by its name; none is null or 0. */
     for (int level = THINKING_OFF; level <= THINKING_HIGH; level++) {
         const char *name = thinking_level_name((enum thinking_level)level);
@@ -99,8 +100,7 @@ static void got_messages(struct vector *v, const struct message_list *messages)
 /* "h1_equals_h3": the render hashes of the first and third prompt. */
 static void got_hashes(struct vector *v, char (*hashes)[HASH_SHA256_HEX], size_t count)
 {
-    json_each(member, v->expect)
-    {
+    json_each (member, v->expect) {
         size_t a, b;
         int end = 0;
 
@@ -232,15 +232,15 @@ static struct finalize_hooks read_hooks(struct vector *v, struct finalizing *f)
         .judges = in_is_null(v, steps[FINALIZE_JUDGES].collaborator) ? NULL : on_judges,
     };
 
-    json_each(name, in_get(v, "failing_steps"))
-    {
+    json_each (name, in_get(v, "failing_steps")) {
         bool known = false;
 
         for (int step = 0; step < FINALIZE_STEP_COUNT; step++)
             if (strcmp(json_str(name, ""), steps[step].word) == 0)
                 known = f->fails[step] = true;
         if (!known)
-            vector_fail(v, "expected a step the runner understands got input.failing_steps[] = %s", json_str(name, "?"));
+            vector_fail(v, "expected a step the runner understands got input.failing_steps[] = %s",
+                        json_str(name, "?"));
     }
     return hooks;
 }
@@ -250,9 +250,9 @@ static struct citation *make_citations(struct vector *v, int64_t local, int64_t 
     struct citation *list = arena_calloc(&v->arena, (size_t)(local + web) + 1, sizeof(*list));
 
     for (int64_t i = 0; i < local + web; i++)
-        list[i] = (struct citation){.ref = arena_printf(&v->arena, i < local ? "notes/%lld.md" : "https://site/%lld",
-                                                        (long long)i),
-                                    .web = i >= local};
+        list[i] = (struct citation){
+            .ref = arena_printf(&v->arena, i < local ? "notes/%lld.md" : "https://site/%lld", (long long)i),
+            .web = i >= local};
     return list;
 }
 
@@ -270,7 +270,8 @@ static void got_finalization(struct vector *v, const struct finalization *done)
     got_bool(v, "raises", false); /* it has no way to: that we are here is the proof */
 }
 
-/* `tokens`: one finalization each, [input, output, cache read, cache written]; without them, one turn that used some. */
+/* `tokens`: one finalization each, [input, output, cache read, cache written]; without them, one turn that used some.
+ */
 void area_finalizer(struct vector *v)
 {
     struct finalizing f = {0};
@@ -313,8 +314,8 @@ void area_finalizer(struct vector *v)
 
 /* ---- reflection ---- */
 
-/* A turn in which a tool fails, so that the engine looks back: at the moment it does, `remaining_s` of the turn are left
- * (with `expired`, less than none), and `max_reflections` may be used. */
+/* A turn in which a tool fails, so that the engine looks back: at the moment it does, `remaining_s` of the turn are
+ * left (with `expired`, less than none), and `max_reflections` may be used. */
 void area_reflection(struct vector *v)
 {
     struct turn_rig rig;

@@ -4,22 +4,22 @@
  * are made from the tool's own schema. Without a name, or with one that is not built in, a fake writes: one that
  * proposes and then writes itself, or, where no preview can be made, a foreign one that only asks in words.
  *
- * The file of a case is "file.txt" unless its arguments name another. It holds `before` (null: it is not there), or else
- * what an edit presupposes, or else "original bytes". Who is asked says `answer` (yes, unless the case says no) to the
- * first question; to a second one, which no case has an answer to, no. */
+ * The file of a case is "file.txt" unless its arguments name another. It holds `before` (null: it is not there), or
+ * else what an edit presupposes, or else "original bytes". Who is asked says `answer` (yes, unless the case says no) to
+ * the first question; to a second one, which no case has an answer to, no. */
 
-#include "support/answers.h"
-#include "support/event_json.h"
 #include "areas.h"
 #include "base/mem.h"
 #include "outcomes.h"
+#include "support/answers.h"
+#include "support/event_json.h"
 #include "tools/checkpoint.h"
 #include "vector.h"
 #include <stdio.h>
 
-#define FILE_NAME "file.txt"
-#define FILE_BEFORE "original bytes"
-#define FILE_AFTER "other bytes\n"
+#define FILE_NAME     "file.txt"
+#define FILE_BEFORE   "original bytes"
+#define FILE_AFTER    "other bytes\n"
 #define FILE_EXTERNAL "bytes of somebody else\n"
 
 struct flow;
@@ -44,9 +44,9 @@ struct flow {
     const char *answer, *reason, *external;
     bool raises;
 
-    atomic_int saved;      /* checkpoints so far */
+    atomic_int saved; /* checkpoints so far */
     atomic_int executions;
-    atomic_int confirmed;  /* of them with confirm_write */
+    atomic_int confirmed;          /* of them with confirm_write */
     atomic_int saved_at_confirmed; /* checkpoints there were when it ran */
     const char *asked_tool;        /* as the question named it */
 
@@ -104,16 +104,15 @@ static const char *make_arguments(struct flow *flow, const struct tool *tool)
     const struct {
         const char *name, *value;
     } known[] = {
-        {"path", flow->path},     {"from", flow->path},  {"to", "moved.txt"}, {"content", flow->after},
-        {"old", flow->before},    {"new", flow->after},  {"pattern", "bytes"}, {"query", "bytes"},
+        {"path", flow->path},  {"from", flow->path}, {"to", "moved.txt"},  {"content", flow->after},
+        {"old", flow->before}, {"new", flow->after}, {"pattern", "bytes"}, {"query", "bytes"},
     };
     const struct json *schema = vector_parse(flow->v, tool->spec.parameters);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
 
     json_open(&w, NULL, '{');
-    json_each(name, json_get(schema, "required"))
-    {
+    json_each (name, json_get(schema, "required")) {
         for (size_t i = 0; i < COUNT_OF(known); i++)
             if (strcmp(json_str(name, ""), known[i].name) == 0)
                 json_add_str(&w, known[i].name, known[i].value);
@@ -194,7 +193,7 @@ static void open_rig(struct flow *flow)
     flow->raises = in_flag(v, "callback_raises");
     if (flow->raises)
         flow->rig.harness.ask_timeout_ms = 60000; /* a question that got no answer ends there */
-    if (in_is_null(v, "callback")) { /* nobody is there to be asked */
+    if (in_is_null(v, "callback")) {              /* nobody is there to be asked */
         rules_free(flow->rig.harness.rules);
         flow->rig.harness.rules = rules_new(RULES_ASK, false);
     }
@@ -269,8 +268,7 @@ static const char *shown_diff(struct flow *flow)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     bool any = false;
 
-    json_each(file, proposed ? vector_parse(flow->v, event_json(proposed, "files")) : NULL)
-    {
+    json_each (file, proposed ? vector_parse(flow->v, event_json(proposed, "files")) : NULL) {
         const char *diff = json_str(json_get(file, "diff"), NULL);
 
         any = any || diff;
@@ -359,8 +357,7 @@ static void run_steps(struct flow *flow, const struct json *steps)
     for (const struct tool *const *tool = builtin_tools; *tool; tool++)
         add_counted(flow, *tool);
     open_rig(flow);
-    json_each(step, steps)
-    {
+    json_each (step, steps) {
         run_step(flow, json_str(step, ""));
     }
     new_file = turn_rig_read(&flow->rig, "new.txt");

@@ -1,9 +1,9 @@
 /* loop.invariants and latewrite.effects: whole turns through the engine, in virtual time. */
 
-#include "support/event_json.h"
 #include "areas.h"
 #include "base/mem.h"
 #include "outcomes.h"
+#include "support/event_json.h"
 #include "tools/artifact.h"
 #include "turn/engine.h"
 #include "vector.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define CALLS_MAX 64
-#define TOOL_S 5.0 /* cap of a tool that is to time out, where the case gives none: the shortest there is */
+#define TOOL_S    5.0 /* cap of a tool that is to time out, where the case gives none: the shortest there is */
 
 static int64_t ms_of(double seconds)
 {
@@ -40,8 +40,8 @@ static struct fake_tool *add_tool(struct cast *cast, const char *name, enum effe
     return tool;
 }
 
-/* A call that goes as the word says. Each has a tool of its own, so reads can share a wave; a duplicate repeats the call
- * of the newest "ok". */
+/* A call that goes as the word says. Each has a tool of its own, so reads can share a wave; a duplicate repeats the
+ * call of the newest "ok". */
 static void call_by_word(struct cast *cast, const char *word)
 {
     const char *name = arena_printf(&cast->v->arena, "tool_%zu", cast->answer->call_count);
@@ -103,8 +103,7 @@ static void make_calls(struct cast *cast, const struct json *calls)
     if (calls && calls->type == JSON_NUMBER)
         for (int64_t i = 0; i < json_int(calls, 0); i++)
             call_by_word(cast, "ok");
-    json_each(call, calls)
-    {
+    json_each (call, calls) {
         if (call->type == JSON_OBJECT)
             call_by_object(cast, call);
         else
@@ -150,8 +149,8 @@ static const struct {
     const char *name;
     enum event_type type;
 } parts[] = {
-    {"thinking", EVENT_TURN_STARTED},   {"context", EVENT_CONTEXT_LOADED},  {"memory", EVENT_CONTEXT_LOADED},
-    {"budget", EVENT_BUDGET_OPENED},    {"prepare", EVENT_TURN_PREPARED},   {"loop", EVENT_MODEL_REQUESTED},
+    {"thinking", EVENT_TURN_STARTED},      {"context", EVENT_CONTEXT_LOADED},  {"memory", EVENT_CONTEXT_LOADED},
+    {"budget", EVENT_BUDGET_OPENED},       {"prepare", EVENT_TURN_PREPARED},   {"loop", EVENT_MODEL_REQUESTED},
     {"close_writes", EVENT_WRITES_CLOSED}, {"finalize", EVENT_TURN_FINALIZED}, {"result", EVENT_TURN_FINISHED},
 };
 
@@ -183,12 +182,12 @@ static void got_order(struct cast *cast, const char *message_order)
             vector_fail(v, "expected order = \"same as calls\" got %s", message_order);
         return;
     }
-    json_each(name, want)
-    {
+    json_each (name, want) {
         const struct event *event = first_of_part(&cast->rig, json_str(name, ""));
 
         if (!event || event->seq <= seq)
-            vector_fail(v, "expected order: %s in its place got it %s", json_str(name, "?"), event ? "earlier" : "nowhere");
+            vector_fail(v, "expected order: %s in its place got it %s", json_str(name, "?"),
+                        event ? "earlier" : "nowhere");
         seq = event ? event->seq : seq;
     }
 }
@@ -218,8 +217,9 @@ static void got_turn(struct cast *cast, int64_t turns)
     got_int(v, "executed", (int64_t)turn_rig_count(rig, EVENT_TOOL_STARTED));
     got_int(v, "denied", count_finished(rig, "denied"));
     /* Ended by a budget when the time of the turn was up. */
-    got_bool(v, "timed_out", end && strcmp(end->turn_finished.status, "budget") == 0 &&
-                                 end->turn_finished.elapsed_ms >= ms_of(rig->harness.limits.wall_s));
+    got_bool(v, "timed_out",
+             end && strcmp(end->turn_finished.status, "budget") == 0 &&
+                 end->turn_finished.elapsed_ms >= ms_of(rig->harness.limits.wall_s));
     got_bool(v, "finalized", (int64_t)turn_rig_count(rig, EVENT_TURN_FINALIZED) == turns);
     got_bool(v, "result_returned", (int64_t)turn_rig_count(rig, EVENT_TURN_FINISHED) == turns);
     got_text(v, "status", end ? end->turn_finished.status : NULL);
@@ -260,9 +260,9 @@ void area_loop_invariants(struct vector *v)
 
 /* ---- latewrite.effects ---- */
 
-#define LATE_FILE "file.txt"
+#define LATE_FILE   "file.txt"
 #define LATE_BEFORE "original bytes\n"
-#define NEXT_CALL "next" /* only lets thinking have its say; no part of the case */
+#define NEXT_CALL   "next" /* only lets thinking have its say; no part of the case */
 
 /* A turn with a tool that may come back too late. What it brings then is made as tempting as can be: a long output with
  * a source (a result, an artifact, a citation), and in a second run an error (which thinking would count). */
@@ -275,10 +275,10 @@ struct late {
     int64_t back_in_turn; /* the tool comes back in this turn; 0: by its own time */
     int64_t turn;
 
-    const char *answer;   /* NULL: the tool does not ask */
+    const char *answer; /* NULL: the tool does not ask */
     int64_t answer_us;
     struct loop_timer answer_timer;
-    char *ask, *digest;   /* of the question, to be answered whatever became of it */
+    char *ask, *digest; /* of the question, to be answered whatever became of it */
 };
 
 struct late_facts {

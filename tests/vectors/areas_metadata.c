@@ -155,7 +155,8 @@ static void add_input(struct metadata *md, void *user)
     const struct writer *writer = user;
     char from[64];
     snprintf(from, sizeof(from), "host:///in/%zu", writer->number);
-    metadata_add_input(md, &(struct metadata_input){.from = from, .to = "work/x", .ts = md->updated_at, .version = METADATA_NO_VERSION});
+    metadata_add_input(md, &(struct metadata_input){
+                               .from = from, .to = "work/x", .ts = md->updated_at, .version = METADATA_NO_VERSION});
 }
 
 static void *write_one(void *user)
@@ -224,8 +225,7 @@ static void tell_file(struct vector *v, const char *top)
     const struct json *md = text ? json_parse(&v->arena, text, strlen(text), NULL) : NULL;
     const struct json *inputs = json_get(md, "inputs");
     struct hash_map seen = {0};
-    json_each(input, inputs)
-    {
+    json_each (input, inputs) {
         hash_map_put(&seen, json_str(json_get(input, "from"), ""), 1);
     }
     got_bool(v, "valid_json", md != NULL);
@@ -233,13 +233,11 @@ static void tell_file(struct vector *v, const char *top)
     got_int(v, "distinct", (int64_t)seen.count);
     hash_map_release(&seen);
     got_text(v, "mode", rig_mode(v, top, LAYOUT_METADATA));
-    json_each(key, wants(v, "absent_keys"))
-    {
+    json_each (key, wants(v, "absent_keys")) {
         if (json_get(md, key->text))
             vector_fail(v, "expected no %s got one", key->text);
     }
-    json_each(key, wants(v, "present_keys"))
-    {
+    json_each (key, wants(v, "present_keys")) {
         if (!json_get(md, key->text))
             vector_fail(v, "expected %s got none", key->text);
     }

@@ -64,14 +64,12 @@ void area_stage_inputs(struct vector *v)
     struct err err = ERR_INIT;
     bool failed = false;
     workspace_rig_init(&rig, v);
-    json_each(spec, in_get(v, "specs"))
-    {
+    json_each (spec, in_get(v, "specs")) {
         if (count < SPECS_MAX)
             inputs[count++] = read_input(v, spec);
     }
     const struct json *steps = in_get(v, "steps"), *artifacts = in_get(v, "artifacts");
-    json_each(step, steps)
-    {
+    json_each (step, steps) {
         if (!failed)
             failed = !take_step(&rig, artifacts && artifacts->child ? artifacts->child->key : "", step->text, &err);
     }
@@ -90,17 +88,17 @@ void area_put_files(struct vector *v)
     size_t count = 0;
     struct err err = ERR_INIT;
     workspace_rig_init(&rig, v);
-    json_each(file, in_get(v, "files"))
-    {
+    json_each (file, in_get(v, "files")) {
         const struct json *content = json_get(file, "content"), *mode = json_get(file, "mode");
         in_only(v, file, "files", (const char *const[]){"path", "content", "mode", NULL});
         if (count == SPECS_MAX)
             break;
-        files[count++] = (struct stage_file){
-            .path = text_of(v, file, "path"),
-            .bytes = content ? content->text : "",
-            .len = content ? content->len : 0,
-            .mode = mode && mode->type == JSON_STRING ? (mode_t)strtoul(mode->text, NULL, 8) : (mode_t)json_int(mode, 0)};
+        files[count++] =
+            (struct stage_file){.path = text_of(v, file, "path"),
+                                .bytes = content ? content->text : "",
+                                .len = content ? content->len : 0,
+                                .mode = mode && mode->type == JSON_STRING ? (mode_t)strtoul(mode->text, NULL, 8)
+                                                                          : (mode_t)json_int(mode, 0)};
     }
     bool failed = stage_files(rig.ws, files, count, &err) < 0;
     tell_error(v, &err, failed);
@@ -126,7 +124,8 @@ void area_stage_directory(struct vector *v)
     workspace_rig_init(&rig, v);
     struct stage_options options = {.read_only = in_flag(v, "read_only"), .allow_mount = in_flag(v, "allow_mount")};
     const char *to = in_text(v, "to", "work/staged");
-    bool failed = stage_directory(rig.ws, in_text(v, "src", vector_fill(v, "<hostdir>")), to, &options, &mounted, &err) < 0;
+    bool failed =
+        stage_directory(rig.ws, in_text(v, "src", vector_fill(v, "<hostdir>")), to, &options, &mounted, &err) < 0;
     tell_error(v, &err, failed);
     const char *path = arena_printf(&v->arena, "%s/%s", rig.ws->path, to);
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -186,8 +185,7 @@ void area_collect_files(struct vector *v)
     const struct json *patterns = in_get(v, "patterns");
     const char **texts = arena_calloc(&v->arena, (patterns ? patterns->count : 0) + 1, sizeof(*texts));
     size_t count = 0;
-    json_each(pattern, patterns)
-    {
+    json_each (pattern, patterns) {
         texts[count++] = vector_fill(v, pattern->text);
     }
     CLEANUP(collected) struct collected out;
@@ -202,8 +200,7 @@ void area_collect_files(struct vector *v)
 static void tell_saved(struct workspace_rig *rig)
 {
     struct vector *v = rig->v;
-    json_each(want, wants(v, "saved"))
-    {
+    json_each (want, wants(v, "saved")) {
         CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
         struct err err = ERR_INIT;
         if (versions_load(rig->versions, want->key, VERSIONS_NEWEST, &content, NULL, NULL, &err) < 0)

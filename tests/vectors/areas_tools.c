@@ -20,8 +20,7 @@ static int container_depth(const struct json *value)
 
     if (!value || (value->type != JSON_ARRAY && value->type != JSON_OBJECT))
         return 0;
-    json_each(item, value)
-    {
+    json_each (item, value) {
         int depth = container_depth(item);
 
         deepest = depth > deepest ? depth : deepest;
@@ -38,8 +37,7 @@ static bool texts_are_prefixes(const struct json *cut, const struct json *whole)
         return false;
     if (cut->type == JSON_STRING)
         return cut->len <= whole->len && memcmp(cut->text, whole->text, cut->len) == 0;
-    json_each(item, cut)
-    {
+    json_each (item, cut) {
         if (!texts_are_prefixes(item, cut->type == JSON_OBJECT ? json_get(whole, item->key) : other))
             return false;
         other = other ? other->next : NULL;
@@ -82,8 +80,7 @@ static const struct json *x_strings(struct vector *v, const struct json *lengths
     struct json_writer w = json_begin(&text);
 
     json_open(&w, NULL, '{');
-    json_each(length, lengths)
-    {
+    json_each (length, lengths) {
         size_t count = (size_t)json_int(length, 0);
         char *xs = arena_alloc(&v->arena, count + 1);
 
@@ -236,16 +233,14 @@ static void store_and_clean(struct vector *v, struct artifact_store *store)
     struct json_writer w = json_begin(&left);
     const char *cleaned = in_text(v, "cleanup", NULL);
 
-    json_each(session, in_get(v, "store"))
-    {
+    json_each (session, in_get(v, "store")) {
         for (int64_t i = json_int(session, 0); i > 0; i--)
             artifact_free(artifact_store_put(store, session->key, "tool", "content", 7));
     }
     if (cleaned)
         got_int(v, "removed", (int64_t)artifact_store_cleanup(store, cleaned));
     json_open(&w, NULL, '{');
-    json_each(session, in_get(v, "store"))
-    {
+    json_each (session, in_get(v, "store")) {
         int64_t count = (int64_t)artifact_store_count(store, session->key);
 
         if (count)
@@ -270,8 +265,7 @@ static void got_over_time(struct vector *v, struct artifact_store *store, struct
     int64_t stored_us = clock->now_us;
 
     json_open(&w, NULL, '[');
-    json_each(at, in_get(v, "at_s"))
-    {
+    json_each (at, in_get(v, "at_s")) {
         CLEANUP(free) char *content = NULL;
 
         clock->now_us = stored_us + (int64_t)(json_num(at, 0) * 1e6);
@@ -345,7 +339,8 @@ void area_artifact_store(struct vector *v)
         scratch_remove(&scratch, "artifacts");
         scratch_write(&scratch, "artifacts", "in the way");
     }
-    artifact = artifact_store_put(store, in_text(v, "session", "s1"), in_text(v, "tool", "tool"), content, strlen(content));
+    artifact =
+        artifact_store_put(store, in_text(v, "session", "s1"), in_text(v, "tool", "tool"), content, strlen(content));
     got_bool(v, "raises", false); /* it has no way to */
     got_text(v, "ref", artifact ? artifact->id : NULL);
     if (artifact)
@@ -401,8 +396,7 @@ void area_latewrite_gate(struct vector *v)
 
     trace_init(&trace);
     json_open(&w, NULL, '[');
-    json_each(op, in_get(v, "ops"))
-    {
+    json_each (op, in_get(v, "ops")) {
         if (!trace_op(&trace, json_str(op, ""), &w))
             vector_fail(v, "expected an operation the runner understands got input.ops[] = %s", json_str(op, "?"));
     }

@@ -1,14 +1,14 @@
 /* Areas of the turn: scheduling, replay control, budget. */
 
-#include "support/event_json.h"
 #include "areas.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "outcomes.h"
+#include "support/event_json.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
 #include "turn/dedupe.h"
 #include "turn/waves.h"
-#include "outcomes.h"
 #include "vector.h"
 #include <math.h>
 #include <pthread.h>
@@ -23,8 +23,7 @@ static const char *const *read_keys(struct vector *v, const struct json *list)
     if (!list || list->type == JSON_NULL)
         return NULL;
     keys = place = arena_calloc(&v->arena, list->count + 1, sizeof(*keys));
-    json_each(key, list)
-    {
+    json_each (key, list) {
         *place++ = json_str(key, "");
     }
     return keys;
@@ -48,8 +47,7 @@ static struct wave_call *read_calls(struct vector *v, const struct json *tools, 
     struct wave_call *out = arena_calloc(&v->arena, (calls ? calls->count : 0) + 1, sizeof(*out));
     struct wave_call *place = out;
 
-    json_each(call, calls)
-    {
+    json_each (call, calls) {
         const char *name = json_str(json_get(call, "tool"), "");
         const struct json *tool = json_get(tools, name);
         const struct json *arguments = json_get(call, "arguments");
@@ -184,7 +182,9 @@ static int outcome_of_word(const char *word)
         const char *word;
         enum outcome_type type;
     } words[] = {
-        {"success", OUTCOME_RESULT}, {"error", OUTCOME_FAILURE}, {"denial", OUTCOME_DENIED},
+        {"success", OUTCOME_RESULT},
+        {"error", OUTCOME_FAILURE},
+        {"denial", OUTCOME_DENIED},
     };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
@@ -209,8 +209,7 @@ void area_replay_decide(struct vector *v)
     dedupe_init(&before);
     dedupe_key(key, "tool", vector_parse(v, arguments));
     dedupe_key(recorded, "tool", vector_parse(v, in_bool(v, "same_arguments", true) ? arguments : others));
-    json_each(item, in_get(v, "history"))
-    {
+    json_each (item, in_get(v, "history")) {
         const char *word = json_str(item, "");
         size_t len = strlen(word), tail = strlen(earlier);
         bool old = len > tail && strcmp(word + len - tail, earlier) == 0;
@@ -332,7 +331,7 @@ struct execution {
     struct loop_task cancel;
     struct bounded_call *call;
     struct outcome outcome;
-    atomic_int started;      /* executions of the tool */
+    atomic_int started; /* executions of the tool */
     atomic_bool saw_cancel;
 };
 
@@ -371,15 +370,17 @@ static void execute(struct execution *execution, struct vector *v, const struct 
 {
     struct loop *loop = loop_new(budget->clock->under);
     struct tool_env env = {.loop = loop, .session = "vector"};
-    struct tool tool = {.spec = {.name = "tool", .effect = EFFECT_READ_ONLY}, .work = cooperative_tool, .data = execution};
+    struct tool tool = {
+        .spec = {.name = "tool", .effect = EFFECT_READ_ONLY}, .work = cooperative_tool, .data = execution};
 
     trace_init(&execution->trace);
-    execution->host = (struct bounded_host){
-        .env = &env, .trace = &execution->trace, .clock = budget->clock, .done = execution_done};
-    execution->call = bounded_execute(
-        &execution->host,
-        &(struct bounded_request){.call = "c1", .tool = &tool, .arguments = vector_parse(v, "{}"),
-                                  .turn_due_us = budget->due_us, .cap_s = budget->limits.tool_cap_s});
+    execution->host =
+        (struct bounded_host){.env = &env, .trace = &execution->trace, .clock = budget->clock, .done = execution_done};
+    execution->call = bounded_execute(&execution->host, &(struct bounded_request){.call = "c1",
+                                                                                  .tool = &tool,
+                                                                                  .arguments = vector_parse(v, "{}"),
+                                                                                  .turn_due_us = budget->due_us,
+                                                                                  .cap_s = budget->limits.tool_cap_s});
     if (cancel)
         loop_post(loop, &execution->cancel, cancel_call);
     loop_run(loop);
@@ -427,14 +428,12 @@ static void got_snapshot(struct vector *v, const struct budget *budget)
 
     budget_write_snapshot(&text, budget);
     snapshot = vector_parse(v, text.buf);
-    json_each(key, wants(v, "keys"))
-    {
+    json_each (key, wants(v, "keys")) {
         if (!json_get(snapshot, json_str(key, "")))
             vector_fail(v, "expected the snapshot to have %s got %s", json_str(key, "?"), text.buf);
     }
     got_part(v, "snapshot", text.buf);
-    json_each(member, snapshot)
-    {
+    json_each (member, snapshot) {
         got_value(v, member->key, member);
     }
 }

@@ -24,8 +24,7 @@ void area_glob_normalize(struct vector *v)
     const struct json *patterns = in_get(v, "patterns");
     const char **out = arena_calloc(&v->arena, (patterns ? patterns->count : 0) + 1, sizeof(*out));
     size_t count = 0;
-    json_each(pattern, patterns)
-    {
+    json_each (pattern, patterns) {
         CLEANUP(free) char *text = globs_normalize(pattern->text);
         if (text)
             out[count++] = arena_strdup(&v->arena, text);
@@ -100,8 +99,7 @@ void area_dir_digest(struct vector *v)
     rig_make_dirs(v, top, in_get(v, "dirs"));
     rig_make_links(v, top, in_get(v, "symlinks"));
     const struct json *steps = in_get(v, "steps");
-    json_each(step, steps)
-    {
+    json_each (step, steps) {
         digest_step(&d, step->text);
     }
     if (!steps)
@@ -193,9 +191,8 @@ void area_workspace_create(struct vector *v)
     vector_bind(v, "hostdir", arena_printf(&v->arena, "%s/host", top));
     vector_bind(v, "file", arena_printf(&v->arena, "%s/file", top));
     rig_write(v, top, "file", "a file", 6);
-    struct workspace_options options = {.base = in_text(v, "work_root", top),
-                                        .trusted = strcmp(mode, "trusted") == 0,
-                                        .inputs = read_inputs(v)};
+    struct workspace_options options = {
+        .base = in_text(v, "work_root", top), .trusted = strcmp(mode, "trusted") == 0, .inputs = read_inputs(v)};
     const struct json *text = in_get(v, "metadata_file");
     if (text && text->type == JSON_STRING)
         rig_write(v, options.base, LAYOUT_METADATA, text->text, text->len);
@@ -273,7 +270,8 @@ struct caller {
 static void *acquire(void *user)
 {
     struct caller *caller = user;
-    caller->ws = workspace_registry_acquire(caller->a->registry, caller->id, make, caller->a, &caller->call, &caller->err);
+    caller->ws =
+        workspace_registry_acquire(caller->a->registry, caller->id, make, caller->a, &caller->call, &caller->err);
     return NULL;
 }
 
@@ -362,7 +360,11 @@ void area_registry_acquire(struct vector *v)
     bool cached = in_flag(v, "cached");
     a.fail_at = in_flag(v, "fail_first") ? 1 : 0;
     if (parallel || cancel_leader)
-        acquire_at_once(&a, ids ? json_at(ids, 0)->text : "s1", parallel ? (size_t)parallel : second ? 2 : 1, cancel_leader);
+        acquire_at_once(&a, ids ? json_at(ids, 0)->text : "s1",
+                        parallel ? (size_t)parallel
+                        : second ? 2
+                                 : 1,
+                        cancel_leader);
     else
         acquire_in_turn(&a, ids, cancelled, cached);
     got_int(v, "creates", a.creates);

@@ -152,8 +152,8 @@ static void run_line(struct tally *tally, const char *file, size_t number, const
 
     if (!line || !name || !area_name) {
         CLEANUP(free) char *where = xasprintf("%s:%zu", file, number);
-        CLEANUP(free) char *why =
-            xasprintf("expected {area, case, input, expect} got %s", line ? "another line" : err.text);
+        CLEANUP(free)
+        char *why = xasprintf("expected {area, case, input, expect} got %s", line ? "another line" : err.text);
 
         report(tally, "?", where, why);
         return;

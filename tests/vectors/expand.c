@@ -166,8 +166,7 @@ static struct json *expand(struct arena *arena, const struct json *value, struct
     copy->next = NULL;
     copy->child = NULL;
     copy->count = 0;
-    json_each(item, value)
-    {
+    json_each (item, value) {
         struct json *part = expand(arena, item, err);
 
         if (!part)

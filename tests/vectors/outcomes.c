@@ -1,15 +1,17 @@
 /* Outcomes as vectors name them, read from the events of a turn. */
 
-#include "support/event_json.h"
 #include "outcomes.h"
 #include "base/mem.h"
+#include "support/event_json.h"
 #include "tools/trace.h"
 
 const char *vector_outcome_name(const char *outcome)
 {
     static const char *const names[][2] = {
-        {"result", "ToolExecutionResult"}, {"timeout", "ToolTimeout"},
-        {"failure", "ToolFailure"},        {"denied", "ToolDenied"},
+        {"result", "ToolExecutionResult"},
+        {"timeout", "ToolTimeout"},
+        {"failure", "ToolFailure"},
+        {"denied", "ToolDenied"},
         {"artifact", "ToolArtifactReference"},
     };
 
@@ -67,8 +69,8 @@ void got_outcome(struct vector *v, const struct event *finished)
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
 {
     static const enum trace_state states[] = {
-        [CALL_PLANNED] = TRACE_NONE,     [CALL_RUNNING] = TRACE_RUNNING, [CALL_ASKING] = TRACE_RUNNING,
-        [CALL_DONE] = TRACE_COMPLETED,   [CALL_FAILED] = TRACE_FAILED,   [CALL_DENIED] = TRACE_DENIED,
+        [CALL_PLANNED] = TRACE_NONE,        [CALL_RUNNING] = TRACE_RUNNING, [CALL_ASKING] = TRACE_RUNNING,
+        [CALL_DONE] = TRACE_COMPLETED,      [CALL_FAILED] = TRACE_FAILED,   [CALL_DENIED] = TRACE_DENIED,
         [CALL_TIMED_OUT] = TRACE_TIMED_OUT,
     };
     const struct session *session = engine_session(rig->engine);
@@ -90,8 +92,7 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     /* In the order of the calls: of the answers, not of the ends. */
     json_open(&w, NULL, '[');
     for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
-        json_each(call, vector_parse(v, event_json(answer, "tool_calls")))
-        {
+        json_each (call, vector_parse(v, event_json(answer, "tool_calls"))) {
             const char *id = json_str(json_get(call, "id"), "");
 
             if (leave_out && strcmp(id, leave_out) == 0)
@@ -140,8 +141,7 @@ size_t vector_tool_messages(struct vector *v, const struct turn_rig *rig, const 
 {
     size_t count = 0;
 
-    json_each(id, vector_parse(v, vector_message_order(v, rig)))
-    {
+    json_each (id, vector_parse(v, vector_message_order(v, rig))) {
         count += !call || strcmp(json_str(id, ""), call) == 0;
     }
     return count;

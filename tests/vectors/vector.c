@@ -50,8 +50,7 @@ static void mark(struct vector *v, char side, const char *name)
 
 static void check_side(struct vector *v, char side, const char *label, const struct json *object)
 {
-    json_each(member, object)
-    {
+    json_each (member, object) {
         if (!hash_map_has(&v->marks, arena_printf(&v->arena, "%c:%s", side, member->key)))
             vector_fail(v, "expected a member the runner understands got %s.%s = %s", label, member->key,
                         shown(v, member));
@@ -120,7 +119,8 @@ bool in_is_null(struct vector *v, const char *name)
     return value && value->type == JSON_NULL;
 }
 
-static const struct json *in_typed(struct vector *v, const char *name, const char *kind, bool (*fits)(const struct json *))
+static const struct json *in_typed(struct vector *v, const char *name, const char *kind,
+                                   bool (*fits)(const struct json *))
 {
     const struct json *value = in_get(v, name);
 
@@ -177,8 +177,7 @@ const char *in_text(struct vector *v, const char *name, const char *otherwise)
 
 void in_only(struct vector *v, const struct json *object, const char *what, const char *const *names)
 {
-    json_each(member, object)
-    {
+    json_each (member, object) {
         bool known = false;
 
         for (const char *const *name = names; *name && member->key; name++)
@@ -210,8 +209,7 @@ bool json_same(const struct json *a, const struct json *b)
     case JSON_OBJECT:
         if (a->count != b->count)
             return false;
-        json_each(member, a)
-        {
+        json_each (member, a) {
             if (!json_same(member, json_get(b, member->key)))
                 return false;
         }
@@ -230,7 +228,8 @@ static bool fits(struct vector *v, const struct json *want, const struct json *g
     if (!got || want->type != got->type)
         return false;
     if (want->type == JSON_STRING)
-        return strcmp(want->text, "<non-empty>") == 0 ? got->len > 0 : strcmp(vector_fill(v, want->text), got->text) == 0;
+        return strcmp(want->text, "<non-empty>") == 0 ? got->len > 0
+                                                      : strcmp(vector_fill(v, want->text), got->text) == 0;
     if (want->type == JSON_NUMBER) {
         double a = json_num(want, NAN), b = json_num(got, NAN);
 
@@ -247,8 +246,7 @@ static bool fits(struct vector *v, const struct json *want, const struct json *g
     if (want->type == JSON_OBJECT) {
         if (!part && want->count != got->count)
             return false;
-        json_each(member, want)
-        {
+        json_each (member, want) {
             if (!fits(v, member, json_get(got, member->key), part))
                 return false;
         }
@@ -371,8 +369,7 @@ void got_has(struct vector *v, const char *name, const char *text)
         vector_fail(v, "expected %s to be a text or a list of texts got %s", name, shown(v, want));
         return;
     }
-    json_each(part, want)
-    {
+    json_each (part, want) {
         check_holds(v, name, part, text);
     }
 }
@@ -425,8 +422,7 @@ static const struct json *last_of(const struct json *container)
 {
     const struct json *last = NULL;
 
-    json_each(item, container)
-    {
+    json_each (item, container) {
         last = item;
     }
     return last;
@@ -462,8 +458,7 @@ static bool got_keys(struct vector *v, const char *name, const struct json *obje
 
     if (object->type != JSON_OBJECT || !want || want->type != JSON_ARRAY)
         return got_length(v, name, object);
-    json_each(member, object)
-    {
+    json_each (member, object) {
         keys[count++] = member->key;
     }
     got_json(v, name, vector_list(v, keys, count));
@@ -512,8 +507,7 @@ void got_places(struct vector *v, const char *prefix, const struct json *value)
 {
     size_t len = strlen(prefix);
 
-    json_each(member, v->expect)
-    {
+    json_each (member, v->expect) {
         if (hash_map_has(&v->marks, arena_printf(&v->arena, "e:%s", member->key)) ||
             strncmp(member->key, prefix, len) != 0)
             continue;

@@ -3,8 +3,8 @@
  *
  * An area's function reads what the case says (in_…), drives the product with it, and tells what came of it (got_…).
  * A got_… compares only when the case expects something of that name, so a function tells all it knows and no more is
- * needed for the next case. Every member that is asked for is marked; what is left unmarked at the end, in `input` or in
- * `expect`, is a failure that names it: nothing a case says can be passed over in silence.
+ * needed for the next case. Every member that is asked for is marked; what is left unmarked at the end, in `input` or
+ * in `expect`, is a failure that names it: nothing a case says can be passed over in silence.
  *
  *     void area_budget_per_tool(struct vector *v)
  *     {
@@ -25,8 +25,8 @@ struct vector {
     const struct json *input, *expect; /* with the notation expanded */
     struct arena arena;                /* for whatever lives as long as the case */
     struct hash_map marks;
-    struct strbuf failures;            /* empty: all is well */
-    const char *bound[16][2];          /* placeholder, value */
+    struct strbuf failures;   /* empty: all is well */
+    const char *bound[16][2]; /* placeholder, value */
     size_t bound_count;
 };
 
@@ -65,7 +65,8 @@ void got_text(struct vector *v, const char *name, const char *value);
 void got_json(struct vector *v, const char *name, const char *json);
 void got_value(struct vector *v, const char *name, const struct json *value);
 void got_part(struct vector *v, const char *name, const char *json);
-/* `text` begins with what is expected; holds the text or each of the texts expected; matches the expected expression (POSIX). */
+/* `text` begins with what is expected; holds the text or each of the texts expected; matches the expected expression
+ * (POSIX). */
 void got_prefix(struct vector *v, const char *name, const char *text);
 void got_has(struct vector *v, const char *name, const char *text);
 void got_pattern(struct vector *v, const char *name, const char *text);

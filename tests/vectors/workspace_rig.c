@@ -1,5 +1,5 @@
-/* Making what a case describes, and looking at what came of it, with plain calls: what is under test opens files its own
- * way. */
+/* Making what a case describes, and looking at what came of it, with plain calls: what is under test opens files its
+ * own way. */
 
 #include "workspace_rig.h"
 #include "base/beneath.h"
@@ -41,16 +41,14 @@ void rig_write(struct vector *v, const char *folder, const char *path, const cha
 
 void rig_write_tree(struct vector *v, const char *folder, const struct json *tree)
 {
-    json_each(file, tree)
-    {
+    json_each (file, tree) {
         rig_write(v, folder, file->key, file->text, file->len);
     }
 }
 
 void rig_make_dirs(struct vector *v, const char *folder, const struct json *dirs)
 {
-    json_each(dir, dirs)
-    {
+    json_each (dir, dirs) {
         struct err err = ERR_INIT;
         if (file_mkdirs(arena_printf(&v->arena, "%s/%s", folder, dir->text), 0755, &err) < 0)
             BUG("%s", err.text);
@@ -59,8 +57,7 @@ void rig_make_dirs(struct vector *v, const char *folder, const struct json *dirs
 
 void rig_make_links(struct vector *v, const char *folder, const struct json *links)
 {
-    json_each(link, links)
-    {
+    json_each (link, links) {
         char *path = arena_printf(&v->arena, "%s/%s", folder, link->key);
         char *slash = strrchr(path, '/');
         *slash = '\0';
@@ -74,8 +71,7 @@ void rig_make_links(struct vector *v, const char *folder, const struct json *lin
 
 void rig_set_modes(struct vector *v, const char *folder, const struct json *modes)
 {
-    json_each(mode, modes)
-    {
+    json_each (mode, modes) {
         if (chmod(arena_printf(&v->arena, "%s/%s", folder, mode->key), (mode_t)strtoul(mode->text, NULL, 8)) < 0)
             BUG("cannot chmod %s", mode->key);
     }
@@ -84,10 +80,8 @@ void rig_set_modes(struct vector *v, const char *folder, const struct json *mode
 /* {name: [content of version 0, of version 1, …]} */
 static void save_artifacts(struct workspace_rig *rig, const struct json *artifacts)
 {
-    json_each(name, artifacts)
-    {
-        json_each(content, name)
-        {
+    json_each (name, artifacts) {
+        json_each (content, name) {
             struct err err = ERR_INIT;
             if (versions_save(rig->versions, name->key, content->text, content->len, NULL, NULL, &err) < 0)
                 BUG("%s", err.text);
@@ -181,8 +175,7 @@ void tell_error(struct vector *v, const struct err *err, bool failed)
 void tell_files(struct vector *v, const char *folder)
 {
     const struct json *files = wants(v, "files"); /* a list of them is about what was collected, not about the tree */
-    json_each(file, files && files->type == JSON_OBJECT ? files : NULL)
-    {
+    json_each (file, files && files->type == JSON_OBJECT ? files : NULL) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         struct err err = ERR_INIT;
         if (file_read(arena_printf(&v->arena, "%s/%s", folder, file->key), &text, 0, &err) < 0)
@@ -190,14 +183,12 @@ void tell_files(struct vector *v, const char *folder)
         else if (text.len != file->len || memcmp(text.buf, file->text, text.len) != 0)
             vector_fail(v, "expected %s to be %s got %s", file->key, file->text, text.buf);
     }
-    json_each(path, wants(v, "absent"))
-    {
+    json_each (path, wants(v, "absent")) {
         struct stat st;
         if (lstat(arena_printf(&v->arena, "%s/%s", folder, path->text), &st) == 0)
             vector_fail(v, "expected no %s got one", path->text);
     }
-    json_each(mode, wants(v, "modes"))
-    {
+    json_each (mode, wants(v, "modes")) {
         const char *got = rig_mode(v, folder, mode->key);
         if (!got || strcmp(got, mode->text) != 0)
             vector_fail(v, "expected %s to have the mode %s got %s", mode->key, mode->text, got ? got : "no file");

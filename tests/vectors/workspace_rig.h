@@ -1,6 +1,6 @@
 #pragma once
-/* A workspace as a case describes it: what stands in it, beside it and on the host, and what is there afterwards. Members
- * that mean the same in every area are read and told here. */
+/* A workspace as a case describes it: what stands in it, beside it and on the host, and what is there afterwards.
+ * Members that mean the same in every area are read and told here. */
 
 #include "base/err.h"
 #include "vector.h"
@@ -15,8 +15,8 @@ struct workspace_rig {
     struct versions *versions; /* NULL when the case says that there is none */
 };
 
-/* Input members: tree dirs symlinks modes outside host host_modes host_file artifacts service metadata_file metadata_is_dir.
- * Placeholders: hostdir hostfile outside workspace root. */
+/* Input members: tree dirs symlinks modes outside host host_modes host_file artifacts service metadata_file
+ * metadata_is_dir. Placeholders: hostdir hostfile outside workspace root. */
 void workspace_rig_init(struct workspace_rig *rig, struct vector *v);
 void workspace_rig_release(struct workspace_rig *rig);
 
@@ -38,6 +38,6 @@ void tell_error(struct vector *v, const struct err *err, bool failed);
 void tell_files(struct vector *v, const char *folder);
 /* is_symlink link_target */
 void tell_link(struct vector *v, const char *folder, const char *path);
-/* Both of the workspace, the second with file_mode and mode of `last` (NULL: of nothing); and of its metadata: metadata_version metadata_inputs metadata_outputs records record (the
- * last of them) metadata_output */
+/* Both of the workspace, the second with file_mode and mode of `last` (NULL: of nothing); and of its metadata:
+ * metadata_version metadata_inputs metadata_outputs records record (the last of them) metadata_output */
 void tell_tree(struct workspace_rig *rig, const char *last);
