@@ -118,7 +118,7 @@ static const struct {
     {"3fff::", 20, ADDRESS_OTHER},
 };
 
-/* 64:ff9b::a.b.c.d is what DNS64 says of an IPv4 address: it leads where that does. */
+/* 64:ff9b::a.b.c.d is the DNS64 form of an IPv4 address and leads to the same host. */
 static bool embedded(const struct address *address, struct address *inside)
 {
     static const uint8_t nat64[12] = {0, 0x64, 0xff, 0x9b};
@@ -157,7 +157,7 @@ bool address_is_ours(const struct address *address)
     struct address own;
     bool found = false;
     if (getifaddrs(&all))
-        return true; /* who knows: what may be ours is kept from others */
+        return true; /* unknown: treat it as ours, because that is the safe answer */
     for (const struct ifaddrs *at = all; at && !found; at = at->ifa_next)
         found = at->ifa_addr && address_from_socket(&own, at->ifa_addr) &&
                 address_within(address, &own, 8 * sizeof(own.ip));

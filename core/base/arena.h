@@ -12,10 +12,7 @@ struct arena {
     char *end;
 };
 
-#define ARENA_INIT       \
-    {                    \
-        NULL, NULL, NULL \
-    }
+#define ARENA_INIT ((struct arena){NULL, NULL, NULL})
 
 void *arena_alloc(struct arena *arena, size_t size); /* aligned for any type, not zeroed */
 void *arena_calloc(struct arena *arena, size_t count, size_t size);

@@ -1,3 +1,5 @@
+/* Encodes bytes as base64 and decodes them, with padding. */
+
 #include "base64.h"
 #include "strbuf.h"
 #include <stdint.h>

@@ -7,7 +7,7 @@
 struct strbuf;
 
 void base64_write(struct strbuf *out, const void *bytes, size_t len);
-/* The bytes behind a text; `bytes` has room for BASE64_ROOM(len) of them. False when it is no base64: a foreign
- * character, padding where none belongs, bits that are left over. */
+/* Decodes a text; `bytes` has room for BASE64_ROOM(len) of them. False if it is not base64: a foreign character,
+ * misplaced padding, leftover bits. */
 bool base64_read(void *bytes, size_t *count, const char *text, size_t len);
 #define BASE64_ROOM(len) ((len) / 4 * 3 + 3)

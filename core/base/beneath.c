@@ -1,13 +1,12 @@
-/* Opening things beneath the workspace root.
+/* Opens files beneath the workspace root (beneath.h).
  *
- * The kernel resolves every path (openat2 with RESOLVE_BENEATH), component by component, and refuses the one that
- * leaves:
- * "..", an absolute link, a link whose target climbs out, /proc's magic links, and a folder that somebody swaps for a
- * link while we look. A comparison of strings could promise none of that, so beneath_clean is only good manners: one
- * spelling per file for people, digests and resource keys. Nothing relies on it for safety.
+ * The kernel resolves every path (openat2 with RESOLVE_BENEATH), component by component, and refuses one that
+ * leaves: "..", an absolute link, a link whose target climbs out, /proc's magic links, and a folder that another
+ * process swaps for a link meanwhile. Comparing strings could guarantee none of that. So beneath_clean only gives
+ * one spelling per file for people, digests and resource keys. Nothing relies on it for safety.
  *
- * Every open is non-blocking and never takes a terminal, because a name in a workspace may be a FIFO nobody writes to
- * or a tty. What was opened is then judged by fstat, on the descriptor, not by a stat before the open. */
+ * Every open is non-blocking and never takes a terminal, because a name in a workspace may be a FIFO without a
+ * writer, or a tty. The opened file is then checked by fstat on the descriptor, not by a stat before the open. */
 
 #include "beneath.h"
 #include "beneath_internal.h"
@@ -24,10 +23,10 @@
 struct beneath {
     int fd;
     char *path;  /* resolved, absolute */
-    char *alias; /* likewise for programs that see it elsewhere; NULL: none does */
+    char *alias; /* the path in the sandbox of its programs; NULL: the same */
 };
 
-/* openat2 gives EAGAIN when a rename elsewhere made it lose sight of whether ".." stayed beneath. */
+/* openat2 returns EAGAIN if a rename elsewhere made it uncertain whether ".." stayed beneath. */
 #define OPEN_ATTEMPTS 64
 
 struct beneath *beneath_open(const char *dir, struct err *err)
@@ -133,7 +132,7 @@ int beneath_refuse(struct err *err, int code, const char *path)
     default:
         return err_set_errno(err, code, "%s", path);
     }
-    /* A path may be longer than the whole text, and the reason must not be what is cut. */
+    /* A path may be longer than the whole text, and the reason must not be cut. */
     size_t len = strlen(path);
     err_set(err, "%.*s%s %s", len > 320 ? 320 : (int)len, path, len > 320 ? "…" : "", why);
     if (err)
@@ -250,7 +249,7 @@ struct beneath *beneath_within(const struct beneath *root, const char *path, str
     ssize_t len = readlink(link, name, sizeof(name));
     struct beneath *within = xcalloc(1, sizeof(*within));
     within->fd = fd;
-    /* Without /proc it is called as it was asked for: only people see the difference. */
+    /* Without /proc use the given path: it is only for display. */
     within->path = len > 0 ? xmemdup0(name, (size_t)len) : xasprintf("%s/%s", root->path, path);
     return within;
 }
@@ -263,64 +262,6 @@ int beneath_lstat(const struct beneath *root, const char *path, struct stat *st,
     if (fstat(fd, st) < 0)
         return beneath_refuse(err, errno, path);
     return 0;
-}
-
-/* Opens the folder, for fsync and listing where we may read it. */
-static int open_folder(const struct beneath *root, const char *path)
-{
-    int fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0 && errno == EACCES)
-        fd = open_beneath(root, path, O_PATH | O_DIRECTORY, 0);
-    return fd;
-}
-
-/* Makes the missing folders of `path`, each beneath its parent's descriptor, and opens the last. -1 with errno. */
-static int make_folders(const struct beneath *root, char *path)
-{
-    int above = open_folder(root, ".");
-    for (char *part = path; above >= 0; part++) {
-        char *end = part + strcspn(part, "/");
-        char kept = *end;
-        *end = '\0';
-        /* Opened from the root each time: a link to a sibling is fine from there, but would escape from `above`. */
-        int fd = open_folder(root, path);
-        if (fd < 0 && errno == ENOENT && (mkdirat(above, part, 0755) == 0 || errno == EEXIST)) {
-            fsync(above); /* else the new folder, and what we put into it, could be gone after a crash */
-            fd = open_folder(root, path);
-        }
-        int code = errno;
-        *end = kept;
-        close(above);
-        errno = code;
-        above = fd;
-        part = end;
-        if (!kept)
-            break;
-    }
-    return above;
-}
-
-int beneath_parent(const struct beneath *root, const char *path, bool make, char **name, struct err *err)
-{
-    CLEANUP(free) char *clean = beneath_clean(root, path, err);
-    if (!clean)
-        return -1;
-    if (strcmp(clean, ".") == 0)
-        return err_set(err, "%s is the workspace itself", path);
-    char *slash = strrchr(clean, '/');
-    int fd;
-    if (!slash) {
-        fd = open_folder(root, ".");
-    } else {
-        *slash = '\0';
-        fd = open_folder(root, clean);
-        if (fd < 0 && errno == ENOENT && make)
-            fd = make_folders(root, clean);
-    }
-    if (fd < 0)
-        return beneath_refuse(err, errno, clean);
-    *name = xstrdup(slash ? slash + 1 : clean);
-    return fd;
 }
 
 int beneath_read(const struct beneath *root, const char *path, struct strbuf *out, size_t limit, struct stat *st,

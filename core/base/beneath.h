@@ -1,6 +1,8 @@
 #pragma once
-/* The workspace: everything is opened beneath its root by the kernel (openat2 with RESOLVE_BENEATH), never by comparing
- * strings, so "..", absolute paths, links that lead out and races with all of them end at the same refusal. */
+/* Opens files beneath the root of a workspace. The kernel checks every path (openat2 with RESOLVE_BENEATH); strings
+ * are never compared.
+ *
+ * So "..", absolute paths, links that lead out and races with all of them get the same refusal. */
 
 #include "err.h"
 #include <stdbool.h>
@@ -13,12 +15,12 @@ struct beneath;
 struct strbuf;
 
 struct beneath *beneath_open(const char *dir, struct err *err) CHECKED;
-/* A folder beneath a root as a root of its own. */
+/* Opens a folder beneath a root as a root of its own. */
 struct beneath *beneath_within(const struct beneath *root, const char *path, struct err *err) CHECKED;
 void beneath_close(struct beneath *root);
 const char *beneath_path(const struct beneath *root); /* absolute, for people */
-/* Another absolute path that the root is known by: programs in a sandbox see it there, and make links to it. Before it
- * is shared between threads. */
+/* Sets another absolute path of the root: programs in a sandbox see it there, and create links to it. Call before
+ * threads share the root. */
 void beneath_set_alias(struct beneath *root, const char *path);
 int beneath_fd(const struct beneath *root); /* of the root; borrowed */
 
@@ -28,29 +30,27 @@ const char *beneath_kind(mode_t mode);
 /* "./a//b/" → "a/b"; "." for the root. An absolute path below the root is taken as relative to it. Empty text, NUL,
  * ".." that climbs out or another absolute path is an error ("path escapes workspace: …"). The kernel checks again. */
 char *beneath_clean(const struct beneath *root, const char *path, struct err *err) CHECKED;
-/* What of an absolute path is below the root, "" or beginning with '/', by its own path or the other; NULL: it is not.
- */
+/* The part of an absolute path below the root, "" or beginning with '/', by its own path or the alias; NULL: not
+ * below it. */
 const char *beneath_rest(const struct beneath *root, const char *path);
-/* The text alone: no empty or "." parts, ".." resolved. NULL when it climbs out. */
+/* Cleans only the text: no empty or "." parts, ".." resolved. NULL if it leaves the root. */
 char *beneath_tidy(const char *path);
 /* open(2) beneath the root, O_CLOEXEC, never a controlling tty, never blocking on a FIFO. */
 int beneath_openat(const struct beneath *root, const char *path, int flags, mode_t mode, struct err *err) CHECKED;
-/* Of the thing itself, not of what a link points to. errno-like code in err->code; ENOENT is a normal answer. */
+/* Describes the entry itself, not the target of a link. err->code has an errno value; ENOENT is a normal answer. */
 int beneath_lstat(const struct beneath *root, const char *path, struct stat *st, struct err *err) CHECKED;
-/* The folder that holds `path` (O_PATH-like directory fd) and the last name; folders are made when `make` is set. */
-int beneath_parent(const struct beneath *root, const char *path, bool make, char **name, struct err *err) CHECKED;
 /* Whole content of a regular file, at most `limit` bytes (more: EFBIG). Links are followed while they stay beneath. */
 int beneath_read(const struct beneath *root, const char *path, struct strbuf *out, size_t limit, struct stat *st,
                  struct err *err) CHECKED;
 
-/* The folder that a path was resolved in: how much of the path names it (0: the root), and which folder it is. */
+/* The folder in which a path was resolved: how much of the path names it (0: the root), and its identity. */
 struct beneath_anchor {
     size_t len;
     dev_t dev;
     ino_t ino;
-    struct timespec seen; /* when: folders below it that were missing then are no older, or they were moved there */
+    struct timespec seen; /* when: a folder below that was missing then must not be older, else it was moved there */
 };
-/* Where a path leads when every link on it is followed, as far as it exists. */
+/* The result of following every link on a path, as far as it exists. */
 struct beneath_place {
     char *path;                   /* clean, relative to the root, no part of it is a link; "." for the root */
     int folder;                   /* O_PATH: the deepest folder above the last name that exists */
@@ -61,8 +61,8 @@ struct beneath_place {
  */
 int beneath_resolve(const struct beneath *root, const char *path, struct beneath_place *place, struct err *err) CHECKED;
 void beneath_place_release(struct beneath_place *place);
-/* Opens the folder that holds a resolved path, with no link on the way. With an anchor it must be the same folder as
- * then, and what was missing below it must have been made since: ESTALE says that it was moved or replaced. Missing
- * folders are made when `make` is set, else that is ENOENT. */
+/* Opens the folder that holds a resolved path, without following links. With an anchor it must be the same folder as
+ * before, and folders that were missing below it must be newer; ESTALE: moved or replaced. Creates missing folders
+ * if `make` is set, else fails with ENOENT. */
 int beneath_folder(const struct beneath *root, const char *path, const struct beneath_anchor *anchor, bool make,
                    struct err *err) CHECKED;

@@ -1,5 +1,5 @@
 #pragma once
-/* What beneath.c and beneath_resolve.c share. Nobody else includes it. */
+/* What beneath.c and beneath_resolve.c share. */
 
 #include "err.h"
 #include <stdint.h>

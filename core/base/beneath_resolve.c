@@ -1,8 +1,8 @@
-/* Resolves the links of a path beneath the root, and opens the folder of a resolved path again.
+/* Resolves the links of a path beneath the root, and reopens the folder of a resolved path.
  *
- * A write must go where the question said. So the links of its path are followed once, here, and the result has none:
- * from then on every open of it refuses links (RESOLVE_NO_SYMLINKS). The folder is remembered by device and inode, so
- * that a folder which somebody puts in its place is noticed even when it is no link. */
+ * A write must go where the question said. So the links of its path are followed once, here, and the result has
+ * none. From then on every open of it refuses links (RESOLVE_NO_SYMLINKS). The folder is identified by device and
+ * inode, so that a replacement is noticed even if it is not a link. */
 
 #include "beneath.h"
 #include "beneath_internal.h"
@@ -14,7 +14,7 @@
 #include <linux/openat2.h>
 #include <string.h>
 
-#define LINKS_MAX 40 /* as many as the kernel follows */
+#define LINKS_MAX 40 /* the kernel's own limit */
 
 struct resolving {
     const struct beneath *root;
@@ -23,7 +23,7 @@ struct resolving {
     struct strbuf todo;
     int folder;
     int links;
-    struct strbuf link; /* the last link that was followed, and where it leads */
+    struct strbuf link; /* the last link that was followed, and its target */
     struct strbuf target;
     bool last; /* that link was the last name */
 };
@@ -81,7 +81,7 @@ static void add_name(struct strbuf *path, const char *name)
     strbuf_addf(path, "%s%s", path->len ? "/" : "", name);
 }
 
-/* Puts what the link says in the place of its name. */
+/* Replaces the link's name by its target. */
 static int follow(struct resolving *res, int link, const char *name, const char *rest, struct err *err)
 {
     char target[PATH_MAX];
@@ -112,7 +112,7 @@ static int follow(struct resolving *res, int link, const char *name, const char 
     return 0;
 }
 
-/* The rest of the path is not there: it stays as it is. */
+/* The rest of the path does not exist: keeps it unchanged. */
 static int keep_missing(struct resolving *res, struct strbuf *path, const char *name, const char *rest, struct err *err)
 {
     add_name(path, name);
@@ -128,7 +128,7 @@ static int keep_missing(struct resolving *res, struct strbuf *path, const char *
     return 0;
 }
 
-/* One name further. 1: the path ends here. */
+/* Resolves one more name. Returns 1 at the end of the path. */
 static int step(struct resolving *res, struct strbuf *path, struct err *err)
 {
     CLEANUP(free) char *todo = xstrdup(res->todo.buf);
@@ -172,7 +172,7 @@ int beneath_resolve(const struct beneath *root, const char *path, struct beneath
         return -1;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);      /* the clock that file systems use */
-    CLEANUP(strbuf) struct strbuf end = STRBUF_INIT; /* what comes below the folder */
+    CLEANUP(strbuf) struct strbuf end = STRBUF_INIT; /* the part below the folder */
     CLEANUP(resolving) struct resolving res = {.root = root, .asked = clean, .folder = -1};
     strbuf_init(&res.done);
     strbuf_init(&res.todo);
@@ -213,7 +213,7 @@ static int was_replaced(struct err *err, const char *path, size_t len)
     return -1;
 }
 
-/* For fsync where we may read it. */
+/* Opens for reading, for fsync, if permissions allow. */
 static int open_folder(int above, const char *name)
 {
     int fd = open_plain(above, name, O_RDONLY | O_DIRECTORY);
@@ -240,7 +240,7 @@ static int open_anchor(const struct beneath *root, const char *path, const struc
     return fd;
 }
 
-/* Whether the folder was made before; where the file system does not tell, nothing was. */
+/* True if the folder was created before that time; false if the file system does not record it. */
 static bool is_older(int fd, const struct timespec *than)
 {
     struct statx st;
@@ -262,7 +262,7 @@ int beneath_folder(const struct beneath *root, const char *path, const struct be
         CLEANUP(free) char *name = xmemdup0(path + at, len);
         int next = open_folder(fd, name);
         if (next < 0 && errno == ENOENT && make && (mkdirat(fd, name, 0755) == 0 || errno == EEXIST)) {
-            fsync(fd); /* else the new folder, and what we put into it, could be gone after a crash */
+            fsync(fd); /* else a crash could lose the new folder and what we put into it */
             next = open_folder(fd, name);
         }
         int code = errno;

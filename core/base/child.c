@@ -1,24 +1,24 @@
-/* Child processes on libuv.
+/* Child processes on libuv: start, streams, control connection and exit.
  *
- * A child leads a session and so a process group of its own; signals go to the group. It is over when it has exited and
- * both streams have ended. What it left behind in its group is killed as soon as it has exited, which ends the streams
- * soon; a descendant that left the group may hold a pipe open for ever, so a moment after the exit what is in the pipes
- * is read and they count as ended.
+ * A child leads its own session and process group; signals go to the group. It is over when it has exited and both
+ * streams have ended. When it exits, its group is killed at once, which soon ends the streams. A descendant that
+ * left the group may hold a pipe open forever. So shortly after the exit the child's pipes are drained and count as
+ * ended.
  *
- * Pipes are real ones, not the socket pairs libuv would make: a script that writes to /dev/stderr must not fail.
+ * Pipes are real pipes, not the socket pairs of libuv, because a script that writes to /dev/stderr must not fail.
  *
- * Two things must be done between fork and exec, where libuv lets nobody in. Descriptors are marked to be closed before
- * the fork, all at once, whoever opened them. And the child asks to be killed when we die from a fork handler, which
- * acts only while a child of ours is being started, and only on the thread that starts it.
+ * Two things must happen between fork and exec, where libuv has no hook. Before the fork, close_range marks all
+ * descriptors close-on-exec, whichever code opened them. After it, a fork handler requests a signal on our death.
+ * The handler acts only while a child of ours starts, and only on the thread that starts it.
  *
- * A struct child lives until its owner has freed it and libuv has closed its handles, whichever is later. A freed child
- * is killed but not awaited here: the process handle stays open until the child has been reaped, without calling
- * anybody, and loop_free waits for it. */
+ * A struct child lives until its owner has freed it and libuv has closed its handles. A freed child is killed but
+ * not awaited here. Its process handle stays open without callbacks until the child is reaped, and loop_free waits
+ * for that. */
 
 #include "child.h"
 #include "loop.h"
+#include "loop_internal.h"
 #include "loop_meter.h"
-#include "loop_private.h"
 #include "mem.h"
 #include "pace.h"
 #include <errno.h>
@@ -38,21 +38,21 @@
 #include <termios.h>
 #include <uv.h>
 
-/* Real time in any loop: a fake clock does not make other processes faster. */
+/* Real time in any loop: a fake clock does not speed up other processes. */
 #define STREAM_GRACE_MS 250
-#define GENTLE_MS       5000 /* for who ends with the line to us */
+#define GENTLE_MS       5000 /* for a child that ends with its control connection */
 #define DRAIN_MAX       ((size_t)1 << 20)
-/* Of a child that prints more than anybody keeps: a pause for each stream that does so, for all of them together have
- * no more of us than one. */
+/* A child that prints more than any receiver keeps is read with pauses. Each flooding stream lengthens the pause, so
+ * that all of them together cost us no more than one. */
 #define CALM_MS       12
-#define CALM_QUIET_MS 500 /* without another pause: it does so no more */
+#define CALM_QUIET_MS 500 /* a stream without a pause for this long no longer counts as flooding */
 
 struct stream {
     uv_pipe_t pipe;
     struct child *child;
     bool open;
     bool calmed; /* not read until the pause is over */
-    bool floods; /* and is counted with those that do */
+    bool floods; /* counted among the flooding streams */
     struct pace pace;
 };
 
@@ -61,21 +61,21 @@ struct child {
     uv_process_t process;
     uv_pipe_t input;
     struct stream out, err, control;
-    uv_timer_t grace; /* before its end: the pauses of one that is calmed */
+    uv_timer_t grace; /* before the exit: the pauses of a calmed stream */
     struct child_ops ops;
     void *data;
-    int handles; /* that libuv has not closed yet */
+    int handles; /* handles that libuv has not closed yet */
     int writes;  /* queued for stdin */
     bool input_open;
     bool tty;
-    bool gentle;       /* it ends with the line to us */
-    bool input_ending; /* to be closed when the writes are done */
+    bool gentle;       /* the child ends with its control connection */
+    bool input_ending; /* close stdin after the queued writes */
     bool paused;
     bool exited;
-    bool freed; /* by the owner: no callbacks from here on */
+    bool freed; /* the owner freed it: no more callbacks */
     bool told;  /* ops.exited was called */
     int pid, status, signum;
-    char buffer[65536]; /* what was just read; libuv reads one stream at a time */
+    char buffer[65536]; /* the bytes just read; libuv reads one stream at a time */
 };
 
 struct write_job {
@@ -166,7 +166,7 @@ static void end_stream(struct stream *stream)
         give(stream, "", 0);
 }
 
-/* Takes what is in the pipe now, so that a late end of the stream loses nothing that was written in time. */
+/* Reads what is in the pipe now, so that ending the stream loses nothing that was written in time. */
 static void drain_stream(struct stream *stream)
 {
     struct child *child = stream->child;
@@ -185,7 +185,7 @@ static void drain_stream(struct stream *stream)
 
 static void end_streams(struct child *child)
 {
-    if (!child->paused) { /* else its time comes when somebody reads again */
+    if (!child->paused) { /* else resuming the read starts the timer */
         drain_stream(&child->out);
         end_stream(&child->out);
     }
@@ -229,7 +229,7 @@ static void on_calm_over(uv_timer_t *grace)
         uv_timer_start(grace, on_calm_over, CALM_QUIET_MS, 0);
 }
 
-/* After its end there is no more than the pipe holds. */
+/* After the exit, only what is in the pipe remains, so no pause is needed. */
 static void calm(struct stream *stream, size_t got)
 {
     struct child *child = stream->child;
@@ -282,7 +282,7 @@ static void on_socket_closed(uv_handle_t *handle)
     free(handle);
 }
 
-/* Sockets that came along with bytes of the control line. Whatever else a child sends is closed. */
+/* Takes sockets that came with bytes of the control connection. Closes any other descriptors. */
 static void take_sockets(struct stream *control)
 {
     struct child *child = control->child;
@@ -324,8 +324,8 @@ static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
         if (!child->freed)
             calm(stream, (size_t)got);
     } else if (got < 0) {
-        /* Hung up, libuv takes a short read for the last one. All of a terminal's are short, and so is the one of a
-         * line that a socket came with. */
+        /* After a hang-up libuv takes a short read for the last one. But all reads of a terminal are short, and so
+         * is a read that brings a socket. */
         if (child->tty || stream == &child->control)
             drain_stream(stream);
         end_stream(stream);
@@ -341,7 +341,7 @@ static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
 
 static void on_written(uv_write_t *request, int status)
 {
-    (void)status; /* the exit tells */
+    (void)status; /* the exit reports it */
     struct write_job *job = (struct write_job *)request;
     struct child *child = job->child;
     free(job);
@@ -350,7 +350,7 @@ static void on_written(uv_write_t *request, int status)
         close_input(child);
 }
 
-/* Where a program is */
+/* Finding a program */
 
 static const char *env_value(const char *const *env, const char *name)
 {
@@ -367,8 +367,7 @@ static bool is_program(const char *file)
     return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
 }
 
-/* Entries of PATH that are not absolute are passed over: they would run whatever lies in the folder the child starts
- * in. */
+/* Skips entries of PATH that are not absolute: they would run files from the folder in which the child starts. */
 char *child_find_program(const char *name, const char *const *env)
 {
     if (strchr(name, '/'))
@@ -399,7 +398,7 @@ int child_not_found(struct err *err, const char *name)
 
 /* Starting */
 
-/* Our end of something, into libuv's hands; it is closed when that fails. */
+/* Passes our end of a pipe to libuv; closes it on failure. */
 static int open_ours(struct child *child, uv_pipe_t *pipe, int ours)
 {
     uv_pipe_init(loop_uv(child->loop), pipe, pipe == &child->control.pipe);
@@ -426,7 +425,7 @@ static int open_input(struct child *child, int ours)
     return child->input_open ? 0 : -1;
 }
 
-/* The child's ends: its standard files, -1 where it gets /dev/null, the line to us and what is handed over. */
+/* The child's ends: its standard files (-1: /dev/null), the control connection, and the descriptors to hand over. */
 #define CHILD_ENDS (PROCESS_HANDED_FD + PROCESS_HANDED_MAX)
 
 struct child_ends {
@@ -440,7 +439,7 @@ static void child_ends_cleanup(struct child_ends *ends)
             close(ends->fd[i]);
 }
 
-/* A pipe: our end is returned, the child's kept; -1 and errno. */
+/* Makes a pipe: returns our end and stores the child's. -1 and errno on failure. */
 static int make_pipe(int *theirs, bool child_reads)
 {
     uv_file ends[2];
@@ -462,7 +461,8 @@ static int open_pipes(struct child *child, const struct process_spec *spec, stru
     return 0;
 }
 
-/* One terminal for all three. We read and write it by two descriptors, for libuv has one handle for each. */
+/* Opens one terminal for all three. We use two descriptors of it, because libuv needs one handle for reading and one
+ * for writing. */
 static int open_terminal(struct child *child, struct child_ends *ends)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
@@ -504,13 +504,13 @@ static int copy_handed(const struct process_spec *spec, struct child_ends *ends)
 
 static _Thread_local bool starting;
 static pid_t starter;
-static bool left_alone; /* by the signal for our end */
+static bool left_alone; /* this child gets no signal on our death */
 static bool keeps_keyring;
-static int *keyring_errno; /* shared with the child: why it has no keyring of its own and did not begin */
+static int *keyring_errno; /* shared with the child: why it got no keyring of its own and did not start */
 static const int *joins;
 
-/* A full quota keeps the kernel from making one, and the child would keep the user's. A kernel without keys has none to
- * keep from it, and a filter that refuses us every such call refuses them to the child too. */
+/* If the quota is full, the kernel creates no keyring, and the child would keep the user's. A kernel without keys
+ * has none to hide. A filter that refuses us these calls refuses them to the child too. */
 static void leave_keyring(void)
 {
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS || errno == EOPNOTSUPP)
@@ -522,20 +522,20 @@ static void leave_keyring(void)
     _exit(127);
 }
 
-/* In every child that is forked, between fork and exec. */
+/* Runs in every forked child, between fork and exec. */
 static void in_child(void)
 {
     if (!starting)
         return;
     for (const int *at = joins; at && *at >= 0; at++)
         if (write(*at, "0", 1) < 0)
-            continue; /* a limit that cannot be had; whoever wanted it looks whether it holds */
+            continue; /* the limit is not available; the caller checks whether it holds */
     if (!keeps_keyring)
         leave_keyring();
     if (!left_alone)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
-        raise(SIGKILL); /* it died before it could be asked for */
+        raise(SIGKILL); /* the parent died before the request */
 }
 
 static void watch_forks(void)
@@ -569,7 +569,7 @@ static int spawn(struct child *child, const struct process_spec *spec, const cha
     pthread_once(&once, watch_forks);
     if (!keyring_errno)
         return -ENOMEM;
-    /* A kernel without it (before 5.11) leaves what was opened without care open. */
+    /* A kernel before 5.11 lacks it, and leaves descriptors without O_CLOEXEC open. */
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     own_handle(child, &child->process);
     starter = getpid();
@@ -581,7 +581,7 @@ static int spawn(struct child *child, const struct process_spec *spec, const cha
     int failed = uv_spawn(loop_uv(child->loop), &child->process, &how);
     starting = false;
     if (*keyring_errno) {
-        waitpid(child->process.pid, NULL, 0); /* it has ended already */
+        waitpid(child->process.pid, NULL, 0); /* the child has ended already */
         failed = -*keyring_errno;
     }
     if (failed)
@@ -589,7 +589,7 @@ static int spawn(struct child *child, const struct process_spec *spec, const cha
     return failed;
 }
 
-/* Undoes a start that failed; nobody has seen the child yet. */
+/* Undoes a failed start. No caller has seen the child yet. */
 static void abandon(struct child *child)
 {
     close_input(child);
@@ -701,9 +701,19 @@ size_t child_unwritten(const struct child *child)
 bool child_hides_input(const struct child *child)
 {
     struct termios modes;
-    uv_os_fd_t master; /* either side has the modes of both */
+    uv_os_fd_t master; /* both ends share the terminal's modes */
     return child->tty && child->input_open && !uv_fileno((const uv_handle_t *)&child->input, &master) &&
            !tcgetattr(master, &modes) && (modes.c_lflag & ICANON) && !(modes.c_lflag & ECHO);
+}
+
+void child_resize(struct child *child, int rows, int cols)
+{
+    uv_os_fd_t master;
+    bool sane = rows > 0 && rows <= 1000 && cols > 0 && cols <= 1000;
+    if (!sane || !child->tty || !child->input_open || uv_fileno((const uv_handle_t *)&child->input, &master))
+        return;
+    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    ioctl(master, TIOCSWINSZ, &size); /* the kernel sends SIGWINCH only if the size changes */
 }
 
 void child_close_stdin(struct child *child)
@@ -729,7 +739,7 @@ static void on_left_too_long(uv_timer_t *grace)
     kill(-child->pid, SIGKILL);
 }
 
-/* Calls nobody from here on. A child that still runs is killed, after `limit_ms` if that is not 0. */
+/* No callback runs after this. Kills a running child, after `limit_ms` if that is not 0. */
 static void leave(struct child *child, unsigned limit_ms)
 {
     bool runs = !child->exited;

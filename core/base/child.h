@@ -1,55 +1,59 @@
 #pragma once
-/* The part of a process (process.h) that is libuv's. Only process.c and launcher.c start children; others look for
- * programs here.
+/* Child processes: the part of a process (process.h) that uses libuv.
  *
- * Child processes: started in a process group of their own, joined by pipes, killed as a group so that no grandchild
- * outlives its parent. However this program ends, its children are killed with it. A child gets its three standard
- * files and no other descriptor of ours. Everything is asynchronous on the loop. */
+ * Only process.c and launcher.c start children. Others use this file to find programs.
+ *
+ * A child starts in its own process group, connected by pipes. It is killed as a group, so that no grandchild
+ * outlives it. However this program ends, its children are killed with it. A child gets its three standard files and
+ * no other descriptor of ours. All functions are asynchronous and run on the loop. */
 
 #include "process.h"
 
 struct child;
 
-#define CHILD_CONTROL_FD 3 /* in the child: the line to us */
+#define CHILD_CONTROL_FD 3 /* in the child: the control connection to us */
 
 /* Any may be NULL. */
 struct child_ops {
     /* len 0: the stream has ended. NULL: stdout and stderr are /dev/null. */
     void (*output)(void *data, enum process_stream stream, const char *bytes, size_t len);
-    /* Descriptor 3 is a line to us: a program of ours that is meant to end by itself, and to clean up first, when the
-     * line does. child_free ends the line then and kills nobody for a while. len 0: end of the line. NULL: no line. */
+    /* Receives bytes of the control connection, descriptor 3 of the child. It is for our own programs, which clean
+     * up and exit when it closes. child_free then closes it and kills only after some seconds. len 0: it has ended.
+     * NULL: the child gets none. */
     void (*control)(void *data, const char *bytes, size_t len);
-    /* What the child on the other end of the control line sends along. NULL: it is closed. */
+    /* Receives a socket that the child sends over the control connection. NULL: it is closed. */
     void (*socket)(void *data, int take_fd);
     /* Called once, after all streams ended. `status` is the exit code, or -1 with `signum` set. */
     void (*exited)(void *data, int status, int signum);
 };
 
-/* Of the spec this uses argv, env, cwd, open, whether there is input, ends_with_us, keep_keyring, calm_after, join and
- * hand_over. */
+/* Uses these fields of the spec: argv, env, cwd, open, input and keep_input (only whether there is input),
+ * ends_with_us, keep_keyring, calm_after, join and hand_over. */
 struct child *child_start(struct loop *loop, const struct process_spec *spec, const struct child_ops *ops, void *data,
                           struct err *err) CHECKED;
 int child_pid(const struct child *child);
-/* Where a program is: as it stands when it has a slash, else in the PATH of `env` (NULL: ours). NULL: nowhere. */
+/* Finds a program: a name with a slash is used unchanged, others are looked up in the PATH of `env` (NULL: ours).
+ * NULL: not found. */
 char *child_find_program(const char *name, const char *const *env);
-/* What is said then; the code is ENOENT. Returns -1. `err` may be NULL. */
+/* Sets the error for a program that was not found; the code is ENOENT. Returns -1. `err` may be NULL. */
 int child_not_found(struct err *err, const char *name);
-/* Stops and goes on reading its stdout; what is not read stays in the pipe, and a full pipe makes the child wait. */
+/* Pauses and resumes reading stdout. Unread bytes stay in the pipe, and a full pipe makes the child wait. */
 void child_pause(struct child *child, bool paused);
-/* Queues bytes for its stdin; a closed pipe is not an error here, the exit tells. */
+/* Queues bytes for stdin. A closed pipe is not an error here; the exit reports it. */
 void child_write(struct child *child, const void *bytes, size_t len);
-/* Bytes that are queued and that it has not read yet. */
+/* Bytes that are queued and not read yet. */
 size_t child_unwritten(const struct child *child);
-/* On a terminal: lines are read from it, and what is typed is not said back. A program that echoes itself reads
- * characters. */
+/* True on a terminal in line mode without echo. A program that echoes input itself reads single characters, so it
+ * does not count. */
 bool child_hides_input(const struct child *child);
-/* On a terminal: what a person would type for it. */
+void child_resize(struct child *child, int rows, int cols); /* does nothing without a terminal */
+/* On a terminal: types Ctrl-D. */
 void child_close_stdin(struct child *child);
 void child_write_control(struct child *child, const void *bytes, size_t len);
-/* To the whole group. */
+/* Sends the signal to the whole group. */
 void child_kill(struct child *child, int signum);
-/* Kills the group if it still lives; nobody is called any more. */
+/* Kills the group if it still lives. No callback runs after this. */
 void child_free(struct child *child);
-/* Runs a command to its end, or for `limit_ms` at most, with nobody to hear of it: for cleaning up behind something
- * that is gone already. loop_free waits for it. -1: it could not be started. */
+/* Runs a command to its end, for at most `limit_ms`, without callbacks: for cleaning up after something that has
+ * ended. loop_free waits for it. Returns -1 if it could not be started. */
 int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms);

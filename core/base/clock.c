@@ -1,8 +1,8 @@
-/* Clocks. Nothing in here rounds: microseconds in, microseconds out. A hold clock is a subtraction: its time is the
- * time of the clock under it less all the time it stood still. */
+/* Reads and fakes time, stops it for a hold, and computes deadlines. */
 
 #include "clock.h"
 #include "err.h"
+#include <math.h>
 #include <time.h>
 
 #define SECOND_US    ((int64_t)1000000)
@@ -106,4 +106,39 @@ void clock_stamp(int64_t wall_us, char out[CLOCK_STAMP_MAX])
 void clock_date(int64_t wall_us, int days, char out[CLOCK_STAMP_MAX])
 {
     format_wall(wall_us + days * DAY_US, "%Y-%m-%d", out);
+}
+
+/* ---- deadline ---- */
+
+/* A point `seconds` after `now_us`, however absurd the number. */
+static int64_t after(int64_t now_us, double seconds)
+{
+    double us = (double)now_us + seconds * 1e6;
+    if (!(us < (double)INT64_MAX)) /* NaN too */
+        return INT64_MAX;
+    return us < 0 ? 0 : llround(us);
+}
+
+void deadline_init(struct deadline *deadline, const struct hold_clock *clock, int64_t turn_due_us, double cap_s)
+{
+    int64_t cap_due_us = after(hold_clock_now(clock), cap_s);
+    deadline->clock = clock;
+    deadline->due_us = turn_due_us < cap_due_us ? turn_due_us : cap_due_us;
+    atomic_init(&deadline->cancelled, false);
+}
+
+double deadline_remaining_s(const struct deadline *deadline)
+{
+    int64_t now_us = hold_clock_now(deadline->clock);
+    return now_us < deadline->due_us ? (double)(deadline->due_us - now_us) / 1e6 : 0;
+}
+
+void deadline_cancel(struct deadline *deadline)
+{
+    atomic_store_explicit(&deadline->cancelled, true, memory_order_relaxed);
+}
+
+double deadline_per_tool_s(double remaining_s, double cap_s)
+{
+    return fmax(DEADLINE_FLOOR_S, fmin(remaining_s, cap_s)); /* the floor wins over a smaller cap */
 }

@@ -1,5 +1,7 @@
-/* The text of an error is put together in a buffer of its own first: the arguments may be the text of the very same
- * error, which is how a caller wraps one. A text that is too long is cut, never refused, and not inside a character. */
+/* Errors as text (err.h).
+ *
+ * The text is built in a separate buffer first, because the arguments may include the text of the same error: that
+ * is how a caller wraps one. A text that is too long is cut, never inside a character. */
 
 #include "err.h"
 #include <stdio.h>
@@ -55,7 +57,7 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...)
     char text[sizeof(err->text)];
     FORMAT(text, fmt);
 
-    /* The reason is worth more than the end of a long path, so it is the text before it that gives way. */
+    /* The reason matters more than the end of a long path, so the text before it is shortened. */
     char buf[128];
     char reason[sizeof(buf) + 2];
     snprintf(reason, sizeof(reason), ": %s", strerror_r(code, buf, sizeof(buf)));

@@ -1,5 +1,6 @@
-/* Files of the program's own. Whole trees are in tree.c. Every text of an error names what was tried and the path,
- * because it is shown to a person who did not ask for this file in particular. */
+/* Reads and replaces the program's own files (file.h). Whole trees are in tree.c.
+ *
+ * Every error names the attempt and the path, because its reader did not ask for this file in particular. */
 
 #include "file.h"
 #include "mem.h"
@@ -105,7 +106,7 @@ int file_replace(const char *path, const void *bytes, size_t len, mode_t mode, s
         return err_set_errno(err, errno, "cannot write %s", path);
     int failed = write_and_sync(fd, bytes, len, mode);
     int code = errno;
-    /* close can be where a full disk on a server is told. */
+    /* A full disk on a server may be reported only by close. */
     if (close(fd) && !failed) {
         failed = -1;
         code = errno;
@@ -132,7 +133,7 @@ int file_mkdirs(const char *path, mode_t mode, struct err *err)
         char end = *at;
         *at = '\0';
         if (mkdir(part, mode) && (errno != EEXIST || check_is_folder(part))) {
-            /* A folder that is there counts, even where we could not have made it. */
+            /* An existing folder is fine, even if we could not have created it. */
             int code = errno;
             if (check_is_folder(part))
                 return err_set_errno(err, code, "cannot create the folder %s", part);

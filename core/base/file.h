@@ -18,10 +18,10 @@ int file_replace(const char *path, const void *bytes, size_t len, mode_t mode, s
 int file_mkdirs(const char *path, mode_t mode, struct err *err) CHECKED;
 /* Removes a tree; symbolic links are removed, not followed. Missing is fine. */
 int file_remove_tree(const char *path, struct err *err) CHECKED;
-/* Removes everything in a folder and keeps the folder itself: whoever has it open or mounted sees it empty. */
+/* Removes everything in a folder and keeps the folder itself: a process that has it open or mounted sees it empty. */
 int file_empty_folder(const char *path, struct err *err) CHECKED;
-/* Copies a tree: folders, regular files (with their permission bits) and symbolic links as links; others are left out.
- */
+/* Copies a tree: folders, regular files (with their permission bits) and symbolic links as links; others are left
+ * out. */
 int file_copy_tree(const char *from, const char *to, struct err *err) CHECKED;
 /* A new folder "<base>/<prefix>XXXXXX", 0700. `base` NULL: $TMPDIR or /tmp. */
 char *file_make_temp_dir(const char *base, const char *prefix, struct err *err) CHECKED;

@@ -1,5 +1,5 @@
-/* The JSON parser. The reads from what it made are in json_read.c, the writers in json_write.c, the scanner that makes
- * nothing in json_scan.c.
+/* Parses JSON text into values in an arena. The reads from what it made are in json_read.c, the writers in
+ * json_write.c, the scanner that makes nothing in json_scan.c.
  *
  * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
  * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is

@@ -1,10 +1,11 @@
 #pragma once
-/* JSON in and out.
+/* JSON records, in and out: events, arguments, digests, model traffic.
  *
- * Why not cJSON: a recording must come back as it went in. cJSON turns every number into a double (9007199254740993 is
- * gone at parse time, and call digests with it), cuts strings at \u0000, and matches keys without case. Here a number
- * keeps its text, values live in an arena and die together, and a parse is one pass without a malloc per node. cJSON is
- * the oracle of the tests and the floor of the benchmark.
+ * There are two readers of JSON. A record must come back as it went in, and cJSON loses some of it: it turns every
+ * number into a double (9007199254740993 is gone at parse time, and call digests with it), cuts strings at \u0000, and
+ * refuses a lone surrogate. Here a number keeps its text, values live in an arena and die together, and a parse is one
+ * pass without a malloc per node. doc.h, on cJSON, is for documents that people write for Keyturn; it says where the
+ * line is. cJSON is also the oracle of the tests and the floor of the benchmark.
  *
  * Strict RFC 8259: no trailing commas, no control characters in strings, valid UTF-8 only, at most JSON_DEPTH_MAX deep.
  * `\u0000` is refused, because every text in the program is a C string. A lone surrogate escape reads as U+FFFD. */
@@ -30,7 +31,7 @@ struct json {
     size_t len;       /* of text */
     const struct json *child;
     const struct json *next;
-    const char *src; /* where the value stands in the parsed text, and how long it is */
+    const char *src; /* the value's place in the parsed text, and its length */
     size_t src_len;
 };
 
@@ -112,6 +113,6 @@ void json_add_value(struct json_writer *w, const char *key, const struct json *v
 /* Bytes of the value that begins right at `text`, whatever follows it: 0 unless json_parse would take it, and when
  * containers nest more than `depth` deep. */
 size_t json_check(const char *text, size_t len, int depth);
-/* Values of a text, a little more than there are: what stands between two commas or behind a bracket. What is parsed
- * takes many times the room of its text, so who reads a stranger's looks at this first. */
+/* An upper estimate of the number of values in a text, by its commas and brackets. Parsed values take many times the
+ * memory of their text, so call this before parsing foreign text. */
 size_t json_count_values(const char *text, size_t len);

@@ -1,5 +1,5 @@
-/* Reads from parsed JSON: every one takes NULL and the wrong type and answers with the caller's default, so a path
- * through a document is one expression. */
+/* Reads values from parsed JSON. Every function accepts NULL and the wrong type and returns the caller's default, so
+ * a path through a document is one expression. */
 
 #include "json.h"
 #include "json_scan.h"
@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Adds a digit, or tells that there is no room. The sum is negative throughout: there is one more of those. */
+/* Adds a digit, or returns false if it does not fit. The sum is negative throughout, because there is one more
+ * negative number. */
 static bool push_digit(int64_t *sum, int digit)
 {
     return !__builtin_mul_overflow(*sum, 10, sum) && !__builtin_sub_overflow(*sum, digit, sum);

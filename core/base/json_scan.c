@@ -44,7 +44,7 @@ static inline bool skip_space(struct json_members *scan)
 
 #define NEAR 16
 
-/* What stands for what behind a backslash; 0: nothing does. */
+/* The character for each escape letter after a backslash; 0: none. */
 static const char escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 

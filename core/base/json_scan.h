@@ -18,7 +18,7 @@
 #include <emmintrin.h>
 #endif
 
-/* One member as it stands in the text. `value` of a string includes its quotes. */
+/* One member as it appears in the text. `value` of a string includes its quotes. */
 struct json_member {
     const char *key; /* without quotes; NULL for an item of an array */
     size_t key_len;
@@ -26,7 +26,7 @@ struct json_member {
     size_t len;
     bool key_escaped; /* the key holds a backslash */
     bool escaped;     /* the value is a string that holds a backslash */
-    bool spaced;      /* white space stands between the parts of the value */
+    bool spaced;      /* the value has white space between its parts */
 };
 
 struct json_members {
@@ -55,8 +55,8 @@ size_t json_squeeze(char *out, const char *value, size_t len);
 
 #define JSON_EACH_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
 
-/* Strings are looked at in blocks. json_plain_prefix tells how many bytes at the start of a block stand for themselves
- * inside quotes: no quote, no backslash, nothing below 0x20 or above 0x7f, and no DEL if that matters to the caller. */
+/* Strings are read in blocks. json_plain_prefix returns how many bytes at the start of a block are literal inside
+ * quotes: no quote, no backslash, nothing below 0x20 or above 0x7f, and no DEL if that matters to the caller. */
 #if defined(__SSE2__)
 #define JSON_BLOCK ((ptrdiff_t)16)
 

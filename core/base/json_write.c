@@ -145,7 +145,7 @@ static void write_unit(struct strbuf *out, unsigned unit)
     strbuf_add(out, text, sizeof(text));
 }
 
-/* A character that cannot stand for itself. */
+/* Writes a character that must be escaped. */
 static void write_escaped(struct strbuf *out, uint32_t cp)
 {
     static const char letter[128] = {
@@ -333,7 +333,7 @@ void json_make_printable(struct strbuf *text, size_t from)
 
 struct member {
     const struct json *value;
-    uint32_t place;
+    uint32_t runtime;
 };
 
 static int by_key(const void *a, const void *b)
@@ -342,17 +342,17 @@ static int by_key(const void *a, const void *b)
     int order = strcmp(x->value->key, y->value->key);
     if (order)
         return order;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->runtime > y->runtime) - (x->runtime < y->runtime);
 }
 
 static int by_place(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->runtime > y->runtime) - (x->runtime < y->runtime);
 }
 
-/* The members as Python's dict would have them: equal names are one, with the last value. Without JSON_SORTED that one
- * stands where the name came first. Returns their number. */
+/* The members as Python's dict would have them: equal names are one, with the last value. Without JSON_SORTED it is
+ * at the place where the name came first. Returns their number. */
 static size_t arrange(const struct json *object, struct member *members, unsigned style)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* The host's side of keyturn-launch: its command line, the words it says on a stream, what a program left behind, and
- * guards. See launcher.h. */
+/* The host's side of keyturn-launch: its command line, its messages in a stream, leftover processes of a program,
+ * and guards (launcher.h). */
 
 #include "launcher.h"
 #include "child.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SAID_MAX    65536u
-#define HELD_MAX    16384u /* more than the last words ever are */
+#define HELD_MAX    16384u /* more than the last messages ever need */
 #define KILL_ROUNDS 50
 #define ENVIRON_MAX ((size_t)4 << 20)
 
@@ -27,7 +27,7 @@
 char *launcher_path(void)
 {
     const char *said = getenv("KEYTURN_LAUNCH");
-    char *real = said && *said ? realpath(said, NULL) : NULL; /* it is not always used from here */
+    char *real = said && *said ? realpath(said, NULL) : NULL; /* the caller may run it from another folder */
     if (said && *said)
         return real ? real : xstrdup(said);
     CLEANUP(free) char *folder = file_program_dir();
@@ -74,17 +74,17 @@ char **launcher_env(const char *const *env)
     return prefixed;
 }
 
-/* ---- the stream on which it speaks among others ---- */
+/* ---- its messages in a shared stream ---- */
 
-/* Without the end of the line, which a terminal makes CR LF. */
+/* Without the end of the line, because a terminal makes it CR LF. */
 static const char mark[] = LAUNCH_WORD "begins";
 static const char ended[] = LAUNCH_WORD "ended";
 
 struct launcher_words {
-    struct strbuf said; /* before the mark */
-    struct strbuf held; /* what may be the last words */
-    bool marked;        /* the mark has come, or nobody looks for it any more */
-    bool last;          /* there will be last words */
+    struct strbuf said; /* received before the mark */
+    struct strbuf held; /* bytes that may be the last messages */
+    bool marked;        /* the mark was received, or is no longer expected */
+    bool last;          /* keyturn-launch sends last messages */
     void (*output)(void *user, bool engine, const char *bytes, size_t len);
     void *user;
 };
@@ -105,7 +105,7 @@ static void drop_front(struct strbuf *buf, size_t len)
     strbuf_set_len(buf, buf->len - len);
 }
 
-/* Where the last words may begin: at the last that looks like them, or at the beginning of one. */
+/* Returns where the last messages may begin: at the last match, or at a partial match at the end. */
 static size_t last_begins(const struct strbuf *held)
 {
     size_t len = strlen(ended);
@@ -208,7 +208,7 @@ void launcher_words_free(struct launcher_words *words)
     free(words);
 }
 
-/* ---- leftovers: one look at /proc finds all of them; what they start meanwhile is met in the next round ---- */
+/* ---- leftovers: one scan of /proc finds all of them; the next round finds what they start meanwhile ---- */
 
 struct leftovers {
     struct loop_work work;
@@ -217,7 +217,7 @@ struct leftovers {
     char *variable, *group;
     struct left_process left[PROCESS_LEFT_MAX];
     size_t count;
-    void (*killed)(void *user, const struct left_process *left, size_t count); /* NULL: nobody waits any more */
+    void (*killed)(void *user, const struct left_process *left, size_t count); /* NULL: the owner has left */
     void *user;
 };
 

@@ -1,5 +1,5 @@
-/* The log file. One write(2) per line on a descriptor opened for appending, so lines of several threads and programs do
- * not mix and a crash loses nothing that was logged before it. */
+/* Writes the log file that bug reports need. One write(2) per line on a descriptor opened for appending, so lines of
+ * several threads and programs do not mix and a crash loses nothing that was logged before it. */
 
 #include "log.h"
 #include "clock.h"
@@ -73,7 +73,7 @@ void log_at(enum log_level level, const char *fmt, ...)
     strbuf_addch(&line, '\n');
 
     pthread_mutex_lock(&lock);
-    /* There is nowhere to tell that it failed, and the disk may have room again for the next line. */
+    /* A failure cannot be reported anywhere, and the disk may have room again for the next line. */
     if (log_fd >= 0)
         (void)file_write_all(log_fd, line.buf, line.len);
     pthread_mutex_unlock(&lock);

@@ -1,24 +1,25 @@
-/* The loop: libuv underneath, our own timers and tasks on top.
+/* The loop: libuv below, our own timers and tasks on top (loop.h).
  *
- * A round runs the tasks that were posted before it, fires the timers that are due, and then lets libuv look at
- * descriptors, pool work, children and signals. libuv may sleep there, but only when no task waits; one uv_timer for
- * the earliest timer wakes it, and nothing else does, so an idle program does not wake up.
+ * A round runs the tasks that were posted before it, fires the timers that are due, and then lets libuv handle
+ * descriptors, pool work, children and signals. libuv may sleep there, but only if no task waits. One uv_timer for
+ * the earliest timer wakes it, so an idle program does not wake up.
  *
- * Timers are ours for two reasons: the clock is handed in, and order is promised (by due time, then by start). They are
- * a binary heap whose entries carry the due time and a serial number, so comparing touches nothing outside the heap.
- * libuv counts milliseconds of the same monotonic clock; due times are rounded up to it, and checked against the clock
- * again before firing, so a timer is never early.
+ * Timers are ours for two reasons: the clock is a parameter, and the order is guaranteed (by due time, then by
+ * start). They are a binary heap whose entries hold the due time and a serial number, so comparing touches nothing
+ * outside the heap. libuv counts milliseconds of the same monotonic clock. Due times are rounded up to it and
+ * checked against the clock again before firing, so a timer is never early.
  *
- * The pool is libuv's, made larger: a thread that hangs in a call nobody waits for any more is lost to the others, and
- * four would be lost soon.
+ * The pool is libuv's, made larger. A thread that hangs in an abandoned call is lost to other work, and the default
+ * of four would soon be lost.
  *
- * In virtual time there is no uv_timer. A round asks libuv what is ready without sleeping; when that left nothing to do
- * and no pool work is under way, the fake clock is set to the earliest timer. Only without timers does it sleep. */
+ * In virtual time there is no uv_timer. A round asks libuv what is ready without sleeping. If that left nothing to
+ * do and no pool work is in progress, the fake clock jumps to the earliest timer. The loop sleeps only without
+ * timers. */
 
 #include "loop.h"
 #include "err.h"
+#include "loop_internal.h"
 #include "loop_meter.h"
-#include "loop_private.h"
 #include "mem.h"
 #include "strbuf.h"
 #include <poll.h>
@@ -29,7 +30,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-/* Threads of the pool: enough that a few which hang do not stop the rest, few enough that they do not fight. */
+/* Threads of the pool: enough that a few hanging ones do not stop the rest, few enough that they do not compete. */
 #define POOL_LEAST 8
 #define POOL_MOST  16
 
@@ -124,8 +125,8 @@ static void settle_entry(struct loop *loop, size_t at, struct entry entry)
     put_entry(loop, at, entry);
 }
 
-/* Fires what is due. A timer that a callback starts waits for the next round, even if it is due, so that timers which
- * keep starting themselves cannot shut out everything else. */
+/* Fires due timers. A timer that a callback starts waits for the next round, even if it is due. So timers that
+ * restart themselves cannot block everything else. */
 static void fire_timers(struct loop *loop)
 {
     int64_t now = loop_now_us(loop);
@@ -139,8 +140,8 @@ static void fire_timers(struct loop *loop)
 
 static void on_wake(uv_timer_t *wake)
 {
-    /* The round that follows fires what is due. libuv may call this before it polls, and would then sleep on with no
-     * timer left; being told to stop, it only looks. */
+    /* The next round fires the due timers. libuv may call this before it polls, and would then sleep without a
+     * timer. uv_stop makes it poll without sleeping. */
     struct loop *loop = wake->data;
     loop->wake_us = -1;
     uv_stop(&loop->uv);
@@ -214,7 +215,7 @@ static void run_nowait(struct loop *loop)
     loop_let_go(loop);
 }
 
-/* false: nothing can happen any more. */
+/* Returns false if nothing can happen any more. */
 static bool run_round(struct loop *loop)
 {
     run_tasks(loop);
@@ -304,7 +305,7 @@ static void run_work(uv_work_t *request)
 
 static void work_done(uv_work_t *request, int status)
 {
-    (void)status; /* only a cancelled request fails, and we cancel none */
+    (void)status; /* only a canceled request fails, and we cancel none */
     struct work_job *job = request->data;
     struct loop_work *work = job->work;
     struct loop *loop = job->loop;
@@ -319,7 +320,7 @@ static void work_done(uv_work_t *request, int status)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    /* An error is for the reader to find out: its read tells more. */
+    /* Ignore the error: the reader's own read reports more. */
     (void)status;
     (void)events;
     struct loop_watch *watch = poll->data;
@@ -367,7 +368,7 @@ static void name_handle(uv_handle_t *handle, void *names)
 
 struct loop *loop_new(struct clock *clock)
 {
-    /* A child that stopped reading is told by the write, not by a signal. libuv gives children the default again. */
+    /* The write reports a child that stopped reading, not a signal. libuv restores the default for children. */
     signal(SIGPIPE, SIG_IGN);
     loop_meter_start();
     struct loop *loop = xcalloc(1, sizeof(*loop));

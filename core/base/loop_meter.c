@@ -1,4 +1,4 @@
-/* The meter of the loop's callbacks; see loop_meter.h. */
+/* Measures the loop's callbacks (loop_meter.h). */
 
 #include "loop_meter.h"
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ bool loop_metered;
 
 static int64_t limit_us; /* 0: none */
 static const char *report;
-static void (*tell_inside)(int inside); /* the interposer of the tests; NULL: it is not loaded */
+static void (*tell_inside)(int inside); /* the interposer of the tests; NULL: not loaded */
 
 static struct {
     int64_t us;

@@ -7,7 +7,7 @@
  * While it is on, it also tells the interposer of the tests (tests/preload/blocking.c) when a callback runs, so that
  * calls which may block are found there.
  *
- * Whoever calls into our code from libuv calls through LOOP_CALL. Callbacks within callbacks count as one. */
+ * Every call from libuv into our code goes through LOOP_CALL. Callbacks within callbacks count as one. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ void loop_meter_start(void);
 void loop_meter_enter(const char *kind, uintptr_t callback);
 void loop_meter_leave(void);
 
-/* The user has the terminal, in an editor for example: who waits for that may block. */
+/* The user has the terminal, for example in an editor: waiting for that may block. */
 void loop_meter_away(bool away);
 
 /* `kind` and `callback` name it in the sentence; `call` is the call itself. */

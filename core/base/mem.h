@@ -18,7 +18,7 @@ char *xmemdup0(const void *bytes, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Lists of strings with a NULL at the end, as execve takes them. NULL copies to an empty list. */
 char **argv_copy(const char *const *argv);
-void argv_free(char **argv); /* NULL: nothing */
+void argv_free(char **argv); /* NULL is fine */
 
 /* Frees and forgets at the end of the scope: CLEANUP(strbuf) struct strbuf s = STRBUF_INIT; */
 #define CLEANUP(type) __attribute__((cleanup(type##_cleanup)))

@@ -1,3 +1,5 @@
+/* Limits how much is read at once from a stream that never stops. */
+
 #include "pace.h"
 
 #define PORTION_BYTES ((uint64_t)384 << 10)

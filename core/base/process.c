@@ -4,10 +4,11 @@
  *        └────── timeout, process_kill(0) ───────────────────────────────▲
  *     any of these ── the child has exited ──► EXITED ── nothing is left of it ──► ENDED: ops.ended
  *
- * Behind an engine the child is the engine's process: its exit says when the process is over, and what keyturn-launch
- * says (hear_line) how. Until its mark on stderr only the engine can have said something (launcher_words).
+ * Behind an engine the child is the engine's process. Its exit says when the process is over, and the messages of
+ * keyturn-launch (hear_line) say how. Before its mark on stderr, all output is the engine's (launcher_words).
  *
- * Callbacks may free the process. Whoever calls one is between enter and leave, so the memory stays until then. */
+ * Callbacks may free the process. Every caller of a callback is between enter and leave, so the memory stays valid
+ * until then. */
 
 #include "process.h"
 #include "child.h"
@@ -27,7 +28,7 @@
 
 #define CONTROL_LINE_MAX 512u
 #define STOP_LIMIT_MS    10000u
-#define SETTLE_US        3000000 /* for the child to exit, after everything was killed */
+#define SETTLE_US        3000000 /* for the child to exit, after all processes were killed */
 
 extern char **environ;
 
@@ -40,9 +41,9 @@ struct process {
     enum process_launcher launcher;
     enum process_open open;
     enum process_state state;
-    struct child *child; /* NULL: it has exited */
+    struct child *child; /* NULL: exited */
     struct child *guard;
-    struct launcher_words *words; /* NULL: no engine is in between */
+    struct launcher_words *words; /* NULL: no engine in between */
     struct lines control;
     struct leftovers *leftovers; /* being killed */
     struct loop_timer limit;
@@ -53,9 +54,9 @@ struct process {
     struct process_end end;
     struct left_process left[PROCESS_LEFT_MAX];
     int64_t began_us;
-    unsigned calls;    /* callbacks that are under way */
-    bool interrupted;  /* it was asked or killed before it exited */
-    bool engine_works; /* keyturn-launch has spoken */
+    unsigned calls;    /* callbacks in progress */
+    bool interrupted;  /* terminated or killed before it exited */
+    bool engine_works; /* keyturn-launch has sent a message */
     bool reported;     /* it is known how the process ended */
     bool freed;
 };
@@ -104,7 +105,7 @@ void process_free(struct process *process)
     if (process->child && !has_control(process))
         run_outside(process, process->stop_argv);
     if (process->child && process->name)
-        child_kill(process->child, SIGCONT); /* a stopped launcher would not hear the end of its line */
+        child_kill(process->child, SIGCONT); /* a stopped launcher would not notice the end of its control connection */
     child_free(steal(&process->child));
     launcher_guard_dismiss(steal(&process->guard));
     leftovers_leave(steal(&process->leftovers));
@@ -134,7 +135,7 @@ static void blame_limit(struct process *process, char *take_why)
     free(take_why);
 }
 
-/* A process may live on without what was killed of it, and end well. */
+/* A process may continue after one of its children was killed, and exit with 0. */
 static void blame_signal(struct process *process)
 {
     const struct process_limits *limits = &process->limits;
@@ -144,7 +145,7 @@ static void blame_signal(struct process *process)
         blame_limit(process, xasprintf("it was killed: it wrote a file of more than %u MB", limits->files_mb));
 }
 
-/* Nobody said how it ended: what is known of the child is all there is. */
+/* No message said how the process ended, so report the child's exit. */
 static void report_child(struct process *process)
 {
     struct process_end *end = &process->end;
@@ -167,7 +168,7 @@ static void finish(struct process *process)
     if (process->freed)
         return;
     if (end->status_signal && !has_control(process))
-        run_outside(process, process->stop_argv); /* it did not end by itself, so what it stands for may still run */
+        run_outside(process, process->stop_argv); /* killed by a signal: the program behind it may still run */
     launcher_guard_dismiss(steal(&process->guard));
     process->state = PROCESS_ENDED;
     end->started = process->engine_works && !end->error;
@@ -186,7 +187,7 @@ static void on_leftovers_killed(void *user, const struct left_process *left, siz
     for (size_t i = 0; i < count; i++)
         add_left(process, &left[i]);
     if (process->child)
-        child_kill(process->child, SIGKILL); /* its exit ends it */
+        child_kill(process->child, SIGKILL); /* the exit of the child completes the end */
     else
         finish(process);
     leave(process);
@@ -214,7 +215,7 @@ static void on_child_exit(void *data, int status, int signum)
     leave(process);
 }
 
-/* ---- what keyturn-launch says (harness/launch.c) ---- */
+/* ---- messages of keyturn-launch (harness/launch.c) ---- */
 
 static void hear_left(struct process *process, const char *text, bool survived)
 {
@@ -358,7 +359,7 @@ static struct child *start_child(struct process *process, const struct process_s
     char **argv = launcher_argv(spec->argv, spec->cwd), **env = launcher_env(spec->env);
     launched.argv = (const char *const *)argv;
     launched.env = (const char *const *)env;
-    launched.cwd = NULL; /* keyturn-launch goes there */
+    launched.cwd = NULL; /* keyturn-launch changes to the folder */
     struct child *child = child_start(process->loop, &launched, &ops, process, err);
     argv_free(argv);
     argv_free(env);
@@ -413,13 +414,19 @@ bool process_hides_input(const struct process *process)
     return process->child && child_hides_input(process->child);
 }
 
+void process_resize(struct process *process, int rows, int cols)
+{
+    if (process->child)
+        child_resize(process->child, rows, cols);
+}
+
 void process_pause(struct process *process, bool paused)
 {
     if (process->child)
         child_pause(process->child, paused);
 }
 
-/* ---- asking and killing ---- */
+/* ---- terminating and killing ---- */
 
 static void on_settled(struct loop_timer *timer)
 {
@@ -436,7 +443,7 @@ static void send_letter(struct process *process, char letter)
 {
     bool asks = letter == LAUNCH_ASK;
     if (process->name)
-        child_kill(process->child, SIGCONT); /* a stopped launcher hears nothing */
+        child_kill(process->child, SIGCONT); /* a stopped launcher reads no commands */
     if (has_control(process))
         child_write_control(process->child, &letter, 1);
     else if (process->launcher == PROCESS_IN_ENGINE_DEAF)
@@ -451,7 +458,7 @@ static void kill_now(struct process *process)
     process->end.forced = true;
     send_letter(process, LAUNCH_KILL);
     if (process->launcher == PROCESS_DIRECT)
-        loop_timer_stop(process->loop, &process->limit); /* the kill was all that there is to do */
+        loop_timer_stop(process->loop, &process->limit); /* the kill was the last step */
     else
         loop_timer_start(process->loop, &process->limit, loop_now_us(process->loop) + SETTLE_US, on_settled);
 }
@@ -480,11 +487,11 @@ bool process_kill(struct process *process, int64_t grace_ms)
 
 /* ---- on the user's terminal ---- */
 
-/* Meant for whoever has the terminal, which is not us meanwhile. */
+/* Signals for the foreground process of the terminal, which is not us meanwhile. */
 static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
-#define STOPS_FROM 2 /* the first of them that stops */
+#define STOPS_FROM 2 /* index of the first that stops a process */
 
-/* `out`: where its standard output goes; -1: to the terminal. */
+/* `out`: where standard output goes; -1: to the terminal. */
 static _Noreturn void become(const struct process_spec *spec, const char *file, int out)
 {
     int nothing = out >= 0 ? open("/dev/null", O_RDONLY) : -1;
@@ -492,7 +499,7 @@ static _Noreturn void become(const struct process_spec *spec, const char *file, 
         _exit(LAUNCH_FAILED);
     for (size_t i = 0; i < COUNT_OF(terminal_signals); i++)
         signal(terminal_signals[i], SIG_DFL);
-    signal(SIGPIPE, SIG_DFL); /* we ignore these two */
+    signal(SIGPIPE, SIG_DFL); /* Keyturn ignores these two */
     signal(SIGXFSZ, SIG_DFL);
     syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
     if (!spec->cwd || chdir(spec->cwd) == 0)
@@ -500,7 +507,7 @@ static _Noreturn void become(const struct process_spec *spec, const char *file, 
     _exit(LAUNCH_FAILED);
 }
 
-/* As system(3) waits, but a process that is suspended suspends us too. */
+/* Waits like system(3), but if the process is suspended, Keyturn suspends itself too. */
 static int wait_for(pid_t child, struct process_end *end)
 {
     int status;
@@ -529,7 +536,7 @@ static int run_here(const struct process_spec *spec, struct strbuf *said, size_t
         return child_not_found(err, spec->argv[0]);
     if (said && pipe2(ends, O_CLOEXEC) < 0)
         return err_set_errno(err, errno, "cannot run %s", spec->argv[0]);
-    /* While we wait for its output nobody waits for its stops: those are ours too, as the terminal sends them. */
+    /* While we read its output we do not wait for its stops. So the terminal's stop signals must stop us too. */
     size_t signals = said ? STOPS_FROM : COUNT_OF(terminal_signals);
     for (size_t i = 0; i < signals; i++)
         sigaction(terminal_signals[i], &ignore, &kept[i]);

@@ -3,15 +3,15 @@
  *
  *     struct process *process = process_start(loop, &(struct process_spec){.argv = argv}, &ops, user, &err);
  *     process_write(process, "text\n", 5);
- *     process_kill(process, 2000);              asks it to end, kills it 2 s later; ops.ended tells
- *     process_free(process);                    from ops.ended or at any time; a process that runs is killed
+ *     process_kill(process, 2000);   SIGTERM, after 2 s SIGKILL; ops.ended reports the end
+ *     process_free(process);         from ops.ended or at any time; kills a running process
  *
- * It is a session and a process group of its own. It gets its three standard files and no other descriptor of ours but
- * those that the spec names, an empty kernel keyring of the session, and it is killed when this program dies, however
- * that dies. Nothing that it started in its group outlives it; behind keyturn-launch (launcher.h) nothing at all does.
+ * A process has its own session and process group. It gets its three standard files, the descriptors that the spec
+ * names and no others, and an empty session keyring. It is killed when this program dies, however that happens. No
+ * process of its group outlives it. Behind keyturn-launch (launcher.h) none of its descendants does.
  *
- * Everything happens on the loop. The callbacks are called from there, never from within a call of this file, and may
- * free the process. */
+ * Everything runs on the loop. Callbacks run from the loop, never during a call of this file, and may free the
+ * process. */
 
 #include "err.h"
 #include <stdbool.h>
@@ -22,121 +22,123 @@ struct loop;
 struct strbuf;
 struct process;
 
-#define PROCESS_HANDED_FD  4  /* in the process: the first of the descriptors that it is handed */
-#define PROCESS_HANDED_MAX 5  /* how many it can be handed */
-#define PROCESS_LEFT_MAX   16 /* named of what it left behind */
+#define PROCESS_HANDED_FD  4  /* in the process: the first descriptor that is handed over */
+#define PROCESS_HANDED_MAX 5  /* most descriptors that can be handed over */
+#define PROCESS_LEFT_MAX   16 /* most leftover processes that are named */
 
 enum process_open {
     PROCESS_PIPE,
-    PROCESS_PTY,      /* a terminal of its own; its output is all PROCESS_STDOUT */
+    PROCESS_PTY,      /* its own terminal; all output is PROCESS_STDOUT */
     PROCESS_TERMINAL, /* the user's terminal: process_run_in_terminal */
 };
 
 enum process_launcher {
     PROCESS_DIRECT,         /* argv is the process */
-    PROCESS_LAUNCHED,       /* keyturn-launch runs argv: process_start puts it before */
-    PROCESS_IN_ENGINE,      /* argv is an engine's, and leads to keyturn-launch --mark --control */
-    PROCESS_IN_ENGINE_DEAF, /* the same without --control: the engine passes no descriptor on. keyturn-launch says on
-                               stderr how the program ended; ask_argv and stop_argv end it */
+    PROCESS_LAUNCHED,       /* keyturn-launch runs argv: process_start adds it */
+    PROCESS_IN_ENGINE,      /* argv starts an engine that runs keyturn-launch --mark --control */
+    PROCESS_IN_ENGINE_DEAF, /* the same without --control, because the engine passes no descriptor on. keyturn-launch
+                               reports on stderr how the program ended; ask_argv and stop_argv end it */
 };
 
 enum process_stream {
     PROCESS_STDOUT,
     PROCESS_STDERR,
-    PROCESS_ENGINE_STDERR, /* what an engine said before the program began, at once */
+    PROCESS_ENGINE_STDERR, /* engine output before the program began, in one call */
 };
 
-/* Its limits, which keyturn-launch applies; here they are for the sentences about a process that hit one. 0: none. */
+/* Limits that keyturn-launch applies. Used here only for sentences about a process that hit one. 0: none. */
 struct process_limits {
     unsigned memory_mb, cpu_s, files_mb;
 };
 
-/* Everything is copied but `hand_over` and `join`, which are used at the start only. */
+/* All fields are copied, except `hand_over` and `join`, which are used only at the start. */
 struct process_spec {
     const char *const *argv; /* NULL-terminated; a name without a slash is looked up in the PATH of `env` */
     const char *const *env;  /* NULL: ours */
-    const char *cwd;         /* NULL: ours; for PROCESS_LAUNCHED needed */
+    const char *cwd;         /* NULL: ours; required for PROCESS_LAUNCHED */
     enum process_open open;
     enum process_launcher launcher;
-    const char *input; /* what its stdin begins with */
+    const char *input; /* first bytes of its stdin */
     size_t input_len;
-    bool keep_input;      /* its stdin stays open behind that. Neither: /dev/null */
-    bool ends_with_us;    /* it hears of our death by itself, at the end of its input: no signal kills it then. bwrap's
-                             own child would wait for a killed bwrap for ever */
-    bool gentle;          /* when it is freed, its input ends and it has some seconds to end by itself */
+    bool keep_input;      /* stdin stays open after `input`. Without both: /dev/null */
+    bool ends_with_us;    /* it notices our death by the end of its input, so no signal kills it then. bwrap's own child
+                             would wait for a killed bwrap forever */
+    bool gentle;          /* process_free closes its input and gives it some seconds to exit */
     bool keep_keyring;    /* it may use the keys of the user's session: Kerberos tickets, fscrypt */
     int64_t timeout_ms;   /* then it is killed; 0: never */
-    uint64_t calm_after;  /* what a stream brings beyond so many bytes is read with pauses; 0: never */
-    const int *join;      /* cgroup.procs files that it writes "0" to before it begins; -1 at the end */
-    const int *hand_over; /* descriptors that it gets from PROCESS_HANDED_FD on; 0 leaves a place out, -1 at the end */
-    void (*network)(void *user, int take_fd); /* gets the socket of keyturn-launch --network. NULL: it is closed */
+    uint64_t calm_after;  /* bytes of a stream after which reading pauses now and then; 0: never */
+    const int *join;      /* cgroup.procs files to which it writes "0" before it starts; -1 at the end */
+    const int *hand_over; /* descriptors that it gets from PROCESS_HANDED_FD on; 0 skips a place, -1 at the end */
+    void (*network)(void *user, int take_fd); /* receives the socket of keyturn-launch --network. NULL: it is closed */
     struct process_limits limits;
-    /* How an engine asks the program to end and ends it from outside ("podman kill"), where the control line is missing
-     * or not heard; run with `stop_env`. stop_argv is also run when a process ends by a signal, or is freed while it
-     * runs without a control line. */
+    /* Commands that terminate and kill the program from outside ("podman kill"), run with `stop_env`. Used if there
+     * is no control connection, or no reaction to it. stop_argv also runs if a process ends by a signal, or is freed
+     * while it runs without a control connection. */
     const char *const *ask_argv, *const *stop_argv, *const *stop_env;
-    bool guard; /* stop_argv is run even if this program is killed */
-    /* No sandbox is around it. Then it may kill or stop keyturn-launch, so what it left is found by this name, the
-     * value of LAUNCH_NAME in its environment, and by the cgroup.procs file `group` (NULL: none). NULL: a sandbox ends
-     * it. */
+    bool guard; /* run stop_argv even if this program is killed */
+    /* For a process without a sandbox, which may kill or stop keyturn-launch. Its leftovers are found by this name,
+     * the value of LAUNCH_NAME in their environment, and by the cgroup.procs file `group` (NULL: none). NULL: a
+     * sandbox ends it. */
     const char *name, *group;
 };
 
-/* Something that still ran when the process ended. It was killed, unless it survived that too. */
+/* A process that still ran when its parent program ended. It was killed, unless it survived that too. */
 struct left_process {
-    int pid; /* as the process's own world counts */
+    int pid; /* in the pid namespace of the program */
     char name[17];
     bool survived;
 };
 
 struct process_end {
     int exit_code;             /* -1: it was killed or did not start */
-    int signum;                /* what killed it, else 0 */
+    int signum;                /* the signal that killed it, else 0 */
     int error;                 /* keyturn-launch could not start the program: errno, else 0 */
-    bool timed_out;            /* killed for its timeout */
-    bool asked, forced;        /* we asked it to end; we killed it */
-    bool over_limit;           /* of memory, processes, processor time or files; `why` says which */
+    bool timed_out;            /* killed by its timeout */
+    bool asked, forced;        /* we terminated it; we killed it */
+    bool over_limit;           /* of memory, processes, processor time or files; `why` names it */
     bool started;              /* the program ran */
-    bool lost;                 /* the engine ended, nobody said how the program did, and we had no part in it */
-    bool engine_failed;        /* and it did so before the program began: nothing of the program ran */
-    int status, status_signal; /* of the process that we started ourselves: the engine's, or keyturn-launch's */
+    bool lost;                 /* the engine ended without a report about the program, and not because of us */
+    bool engine_failed;        /* the engine ended before the program began: nothing of the program ran */
+    int status, status_signal; /* of the process that we started: the engine or keyturn-launch */
     int64_t duration_ms;
-    const char *why;         /* a sentence, or NULL: the exit code or the signal says it all */
-    const char *engine_said; /* on stderr before the program began, and the program never did; "" else */
+    const char *why;         /* a sentence; NULL: the exit code or the signal is enough */
+    const char *engine_said; /* engine output on stderr if the program never began; else "" */
     const struct left_process *left;
     size_t left_count, survivors;
 };
 
-/* Any but `ended` may be NULL. */
+/* All except `ended` may be NULL. */
 struct process_ops {
     void (*started)(void *user); /* behind keyturn-launch: the program runs */
-    /* len 0: the stream has ended. Not told for processes in an engine. */
+    /* len 0: the stream has ended; not reported for processes in an engine. */
     void (*output)(void *user, enum process_stream stream, const char *bytes, size_t len);
-    /* Once, and the last call. `end` stays until it returns, even if the process is freed. */
+    /* Called once, as the last callback. `end` is valid until it returns, even if the process is freed. */
     void (*ended)(void *user, const struct process_end *end);
 };
 
 struct process *process_start(struct loop *loop, const struct process_spec *spec, const struct process_ops *ops,
                               void *user, struct err *err) CHECKED;
-/* Queues bytes for its stdin; a closed pipe is no error, the end tells. */
+/* Queues bytes for stdin. A closed pipe is not an error; `ended` reports it. */
 void process_write(struct process *process, const void *bytes, size_t len);
-/* Bytes that are queued and that it has not read yet. */
+/* Bytes that are queued and not read yet. */
 size_t process_unread(const struct process *process);
-/* On a terminal that types Ctrl-D. */
+/* Types Ctrl-D on a terminal. */
 void process_close_input(struct process *process);
-/* It reads lines from a terminal that does not echo: a password. */
+/* True if it reads lines from a terminal without echo: a password. */
 bool process_hides_input(const struct process *process);
-/* Stops and resumes reading its stdout; a full pipe makes it wait. */
+/* Sets the size of its terminal, 1 to 1000 each; the kernel sends SIGWINCH. Does nothing without a terminal. */
+void process_resize(struct process *process, int rows, int cols);
+/* Pauses and resumes reading stdout; a full pipe makes the process wait. */
 void process_pause(struct process *process, bool paused);
-/* Asks it to end and kills it after the grace; 0: at once, even if it was asked before. Asking again does nothing, nor
- * does killing again or what has ended: false then. */
+/* Terminates the process and kills it after the grace; 0: kills it at once, even if it was terminated before.
+ * Returns false if there was nothing to do: a second call of the same kind, or the process has ended. */
 bool process_kill(struct process *process, int64_t grace_ms);
-void process_free(struct process *process); /* NULL: nothing */
+void process_free(struct process *process); /* NULL is fine */
 
 /* Runs the process on the user's terminal to its end, in our process group, so that job control works: if it is
- * suspended, we are too. Blocks. It has the user's keyring. -1: it could not be run. */
+ * suspended, we are too. Blocks. The process has the user's keyring. Returns -1 if it could not run. */
 int process_run_in_terminal(const struct process_spec *spec, struct process_end *end, struct err *err) CHECKED;
-/* The same, without input, and what it prints is added to `said`: the first `most` bytes or a little more, then it
- * loses its reader. It may still ask at the terminal, for a password. */
+/* The same without input. Appends the output to `said`: the first `most` bytes or a little more, then closes the
+ * pipe. The process may still prompt on the terminal, for a password. */
 int process_read_in_terminal(const struct process_spec *spec, struct strbuf *said, size_t most, struct process_end *end,
                              struct err *err) CHECKED;

@@ -1,3 +1,5 @@
+/* Lists processes from /proc and marks those that belong to a given one. */
+
 #include "processes.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -20,7 +22,7 @@ static bool make_room(struct processes *all)
     return true;
 }
 
-/* Its parent and its name; false when it is gone or dead. */
+/* Reads its parent and name; false if it has ended or is dead. */
 static bool read_process(const char *pid, struct process_entry *process)
 {
     char path[300], text[512], state;

@@ -1,11 +1,13 @@
-/* All forms of all values are one list, sorted by the first byte and then by length, the longest first: it wins where
- * two begin alike. A table of the pairs of bytes with which forms begin lets almost every place of a text be passed
- * with one look, so a text is read once however many secrets there are. A form that may stand in a URL is in the list
- * under each byte that it may begin with there, and is compared byte by byte, escaped or not. So is one that may be
- * escaped with backslashes.
+/* Finds and replaces secrets in texts (redact.h).
  *
- * A set is never changed after others can see it: adding makes a new one and keeps the old for whoever is reading it.
- * There are a handful of secrets in the life of a program, so nothing is given back before redact_forget. */
+ * All forms of all values are one list, sorted by first byte and then by length. The longest comes first and wins
+ * where two begin alike. A table of the byte pairs with which forms begin rules out almost every position with one
+ * look-up. So a text is read once, however many secrets there are. A form that may be in a URL is listed under each
+ * byte that it may begin with there. It is compared byte by byte, escaped or not. The same holds for a form that may
+ * be escaped with backslashes.
+ *
+ * A set never changes after other threads can see it. Adding makes a new set and keeps the old one for current
+ * readers. A program has only a handful of secrets, so nothing is freed before redact_forget. */
 
 #include "redact.h"
 #include "arena.h"
@@ -30,7 +32,7 @@ struct secret {
 struct form {
     char *text;
     size_t len;
-    unsigned char first; /* byte of what is looked for */
+    unsigned char first; /* first byte of the form */
     enum redact_spelling spelling;
     const struct secret *secret;
 };
@@ -38,13 +40,13 @@ struct form {
 struct set {
     struct form *forms;
     size_t count, room;
-    size_t first[257];                 /* where the forms that begin with a byte begin */
-    unsigned char pairs[2][65536 / 8]; /* with which forms begin, and those that follow */
+    size_t first[257];                 /* index of the first form for each byte */
+    unsigned char pairs[2][65536 / 8]; /* byte pairs with which forms begin, and the pairs that follow */
     struct set *older;
 };
 
 static struct secret *secrets; /* newest first */
-static struct set *current;    /* what readers see */
+static struct set *current;    /* the set that readers use */
 
 static const struct set *the_set(void)
 {
@@ -69,7 +71,7 @@ static bool pair_known(const unsigned char *pairs, const char *text)
     return pairs[pair / 8] >> (pair % 8) & 1;
 }
 
-/* Where no form can begin. At the end of a text little can be told; in a stream its next piece tells the rest. */
+/* True where no form can begin. The end of a text decides little; in a stream the next piece decides. */
 static bool passes(const struct set *set, const char *text, size_t len, bool stream)
 {
     if (len < 2)
@@ -123,8 +125,8 @@ static void mark_pairs(struct set *set, const char *beginning)
 
 #define BEGINNING 4 /* bytes of two pairs */
 
-/* Every way in which what is left of a form may begin in a URL, behind the `have` bytes of `beginning`, which has room
- * for an escape more than it needs. */
+/* Marks every way in which the rest of a form may begin in a URL, after the `have` bytes of `beginning`. `beginning`
+ * has room for one more escape than it needs. */
 static void mark_in_url(struct set *set, const char *left, char beginning[BEGINNING + 3], size_t have)
 {
     static const char digits[2][17] = {"0123456789abcdef", "0123456789ABCDEF"};
@@ -147,13 +149,13 @@ static void mark_in_url(struct set *set, const char *left, char beginning[BEGINN
     }
 }
 
-/* The room for a beginning: the longest escape may stand behind all but one of its bytes. */
+/* Room for a beginning: the longest escape may follow all but one of its bytes. */
 #define ESCAPE_ROOM (BEGINNING + ESCAPED_SLASHES_MAX + 8)
 
 static void mark_escaped(struct set *set, const char *left, size_t len, char beginning[ESCAPE_ROOM], size_t have);
 
-/* Escapes of one character: `mark` (u or x) and a number of so many digits, the first two of which are all that a
- * beginning can hold. */
+/* Marks escapes of one character: `mark` (u or x) and a number of so many digits. A beginning holds only the first
+ * two of them. */
 static void mark_number(struct set *set, char beginning[ESCAPE_ROOM], size_t have, char mark, uint32_t number,
                         unsigned digits)
 {
@@ -166,7 +168,7 @@ static void mark_number(struct set *set, char beginning[ESCAPE_ROOM], size_t hav
     }
 }
 
-/* Every way in which what is left of a form may begin where it is escaped, behind the `have` bytes of `beginning`. */
+/* Marks every way in which the rest of a form may begin where it is escaped, after the `have` bytes of `beginning`. */
 static void mark_escaped(struct set *set, const char *left, size_t len, char beginning[ESCAPE_ROOM], size_t have)
 {
     if (have >= BEGINNING) {
@@ -302,7 +304,7 @@ static int hex_value(char c)
                                   : -1;
 }
 
-/* How many bytes of the text spell this one in a URL; 0: they do not. More than there are: the text ends within. */
+/* Returns how many bytes of the text spell this byte in a URL; 0: none. More than `len`: the text ends within. */
 static size_t url_byte(unsigned char byte, const char *text, size_t len)
 {
     if (len && *text == '%' && (len < 2 || hex_value(text[1]) == byte >> 4) &&
@@ -311,8 +313,8 @@ static size_t url_byte(unsigned char byte, const char *text, size_t len)
     return !len || (unsigned char)*text == byte || (*text == '+' && byte == ' ');
 }
 
-/* How many bytes of the text the form takes; 0: it is not here. More than there are: it may be, but the text ends
- * within. `known`: how much of the text, or of an escaped value, was found to agree. */
+/* Returns how many bytes of the text the form takes; 0: no match. More than `len`: a possible match, but the text
+ * ends within. `known`: how much of the text, or of an escaped value, matched. */
 static size_t form_length(const struct form *form, const char *text, size_t len, size_t *known)
 {
     size_t at = 0;
@@ -330,8 +332,8 @@ static size_t form_length(const struct form *form, const char *text, size_t len,
     return at;
 }
 
-/* The longest form at the beginning of the text, and how long it is; NULL: none. `cut`: one may begin here, but the
- * text ends before it does; NULL: none may. `known`: how much of that one is there. */
+/* The longest form at the beginning of the text, and its length; NULL: none. `cut`: a form that may begin here, but
+ * the text ends before it does; NULL: none. `known`: how much of that one matched. */
 static const struct form *form_at(const struct set *set, const char *text, size_t len, size_t *length,
                                   const struct form **cut, size_t *known)
 {
@@ -360,8 +362,8 @@ static void add_mark(struct strbuf *out, const struct secret *secret)
     strbuf_addf(out, MARK "%s]", secret->name);
 }
 
-/* Replaces up to the end, or in a stream to where a value may have begun. Appends nothing while nothing was found, so
- * that `found` tells whether the text is needed at all. Returns how far it came. */
+/* Replaces up to the end; in a stream, up to where a value may begin. Appends nothing until the first match, so that
+ * `found` says whether the copy is needed. Returns how far it came. */
 static size_t replace(struct strbuf *out, const struct set *set, const char *text, size_t len, bool stream, bool *found)
 {
     size_t plain = 0, at = 0;
@@ -375,7 +377,7 @@ static size_t replace(struct strbuf *out, const struct set *set, const char *tex
         if (cut && stream)
             break;
         if (!form && cut && known >= REDACT_LEAST) {
-            form = cut; /* who made the text shorter did not know what he cut */
+            form = cut; /* code that shortened the text did not know what it cut */
             length = len - at;
         }
         if (!form) {
@@ -421,7 +423,7 @@ char *redact_copy(const char *text)
 
 /* ---- JSON ---- */
 
-/* Where the string ends that begins with the quote at `at`, behind its last quote. */
+/* Returns the end of the string that begins with the quote at `at`, after its closing quote. */
 static size_t string_end(const char *json, size_t len, size_t at, bool *escaped)
 {
     *escaped = false;
@@ -434,7 +436,7 @@ static size_t string_end(const char *json, size_t len, size_t at, bool *escaped)
     return at < len ? at + 1 : len;
 }
 
-/* Replaces in one token, a string with its quotes or a number; false when it may stay. */
+/* Replaces within one token, a string with its quotes or a number; false if it may stay. */
 static bool replace_token(struct strbuf *out, const struct set *set, const char *token, size_t len, bool escaped)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -452,7 +454,7 @@ static bool replace_token(struct strbuf *out, const struct set *set, const char 
     return found;
 }
 
-/* Where the number or word ends that begins at `at`. */
+/* Returns the end of the number or word that begins at `at`. */
 static size_t word_end(const char *json, size_t len, size_t at)
 {
     while (at < len && !strchr(",]}: \t\r\n\"", json[at]))
@@ -490,7 +492,7 @@ bool redact_json(struct strbuf *out, const char *json, size_t len)
     return found;
 }
 
-/* ---- and back ---- */
+/* ---- restoring ---- */
 
 const char *redact_mark(const char *text, size_t *len)
 {
@@ -511,7 +513,7 @@ static const struct secret *find_secret(const char *name, size_t len)
     return NULL;
 }
 
-/* A value as it stands in JSON between quotes, or as it is. */
+/* A value as it appears in JSON between quotes, or unchanged. */
 static char *spelled(const char *value, bool json)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

@@ -1,19 +1,19 @@
 #pragma once
-/* Secrets, and keeping them out of whatever is recorded, logged or shown.
+/* Keeps secrets out of everything that Keyturn records, logs or shows.
  *
- * The program has one set of them: keys of models, what was declared, what tool servers are given of our environment
- * and what they get under a name that tells of a secret. Where a text leaves for the record (an event, a line of the
- * log, an error, the screen) each value is replaced by "[secret NAME]". What is done stays as it is: a file, a tool or
- * a model gets the real bytes.
+ * The program has one set of secrets: keys of models, declared secrets, variables of our environment that tool
+ * servers get, and values that they get under a name that suggests a secret. Each text that leaves for the record
+ * (an event, a line of the log, an error, the screen) has every value replaced by "[secret NAME]". Actions use the
+ * real bytes: files, tools and models get them unchanged.
  *
- * Found is a value as it is, as JSON writes it (also within a text within JSON), as Python prints it, with any of its
- * characters escaped by backslashes (\u0073, \x73), as a URL carries it (whichever of its bytes are escaped there), as
- * hex digits and inside base64; of one with several lines also each line, and REDACT_LEAST bytes of one with which a
- * text was cut off. Values shorter than REDACT_LEAST bytes are not looked for: they would be found everywhere, and hide
- * more than they are.
+ * A value is found in these forms: unchanged; as JSON writes it (also in a text within JSON); as Python prints it;
+ * with any of its characters escaped by backslashes (\u0073, \x73); as in a URL (whichever bytes are escaped there);
+ * as hex digits; inside base64. Of a value with several lines each line is found too. At the cut end of a text,
+ * REDACT_LEAST bytes of a value are enough. Values shorter than REDACT_LEAST bytes are not searched for: they would
+ * match everywhere and hide too much.
  *
- * Adding and forgetting is for one thread, before or between what others do; looking is for all threads at any time.
- * Without secrets it costs one load. */
+ * One thread adds and forgets, before or between the work of others. Any thread may search at any time. Without
+ * secrets a search costs one load. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,34 +22,33 @@ struct strbuf;
 
 #define REDACT_LEAST 8
 
-/* False when the value is too short to be looked for. `name` is what stands in its place. */
+/* Returns false if the value is too short to search for. `name` replaces it in texts. */
 bool redact_add(const char *name, const char *value);
-/* The same for a variable of our environment that is handed to a program. Every value counts as secret but a path under
- * a name that tells of none: without paths a record could not be read. */
+/* The same for a variable of our environment that a program gets. Every value counts as a secret, except a path
+ * under a name that does not suggest one: without paths a record would be unreadable. */
 bool redact_add_variable(const char *name, const char *value);
-/* Does a variable of this name probably hold a secret: …KEY, …TOKEN, …SECRET, …PASSWORD and the like? */
+/* True if a variable of this name probably holds a secret: …KEY, …TOKEN, …SECRET, …PASSWORD and the like. */
 bool redact_name_tells(const char *name);
-/* All of them, and wipes them. Nobody may be looking. */
+/* Removes and wipes all secrets. No thread may be searching. */
 void redact_forget(void);
-/* Is there anything to look for? */
+/* True if any secret is known. */
 bool redact_any(void);
 
-/* Appends the text with every secret replaced. False when there was none: then nothing is appended, and the text can be
- * used as it is. */
+/* Appends the text with every secret replaced. Returns false if there was none: then nothing is appended, and the
+ * caller can use the text unchanged. */
 bool redact_text(struct strbuf *out, const char *text, size_t len);
-/* The same for JSON text, which stays JSON: it is the strings in it that are looked at, whatever their escapes. A
- * number that holds a secret becomes a string. */
+/* The same for JSON text, which stays valid JSON. Searches the strings in it, whatever their escapes. A number that
+ * contains a secret becomes a string. */
 bool redact_json(struct strbuf *out, const char *json, size_t len);
-/* The same for a piece of a stream: always appends, stops where a value may have begun that the next piece goes on
- * with, and tells how many bytes it took. */
+/* The same for a piece of a stream. Always appends, stops where a value may begin that continues in the next piece,
+ * and returns how many bytes it took. */
 size_t redact_part(struct strbuf *out, const char *text, size_t len);
-/* A copy that is fit to be shown; never NULL unless `text` is. */
+/* A redacted copy for display; NULL only if `text` is. */
 char *redact_copy(const char *text);
 
-/* What a person made of a redacted text, with the real values put back for those names whose values stand in `real`,
- * the text before it was redacted: nobody can have a secret that was not there by writing its name. `json`: both are
- * JSON text. */
+/* Puts real values back into a redacted text that a person edited, for those names whose values are in `real`, the
+ * text before redaction. So writing a name never reveals a secret that was not there. `json`: both are JSON text. */
 void redact_restore(struct strbuf *out, const char *text, const char *real, bool json);
-/* The name in the first "[secret NAME]" of a text, for those who would need the value; NULL when there is none. The
- * length goes to `len`. */
+/* The name in the first "[secret NAME]" of a text, for code that needs the real value; NULL: none. `len` gets its
+ * length. */
 const char *redact_mark(const char *text, size_t *len);

@@ -1,7 +1,8 @@
-/* A key goes its ways: into a request as it is, into a URL, into "user:key" as base64, into a dump as hex digits, into
- * the JSON of an answer that is itself a text in the JSON of another. Each way is a form that is looked for like the
- * value itself. In URLs and behind backslashes there are too many: everybody has another idea of which characters must
- * be escaped there. */
+/* Lists the forms in which a secret may appear in texts.
+ *
+ * A key may go into a request unchanged, into a URL, into "user:key" as base64, into a dump as hex digits, or into
+ * the JSON of an answer that is a text in the JSON of another. redact.c searches for each form as for the value
+ * itself. URLs and backslash escapes have too many forms to list, because every program escapes other characters. */
 
 #include "redact_forms.h"
 #include "json.h"
@@ -65,8 +66,8 @@ static void give_hex(const struct to *to, const char *text, size_t len)
     }
 }
 
-/* Inside base64 a value stands in one of three ways, as many bytes stand before it. The digits at its ends are made of
- * its neighbours too and are left out: what remains is the value's alone. */
+/* Inside base64 a value appears in one of three ways, which depends on the number of bytes before it. The digits at
+ * its ends also depend on its neighbors and are left out, so that the rest depends on the value alone. */
 static void give_base64(const struct to *to, const char *text, size_t len)
 {
     static const char digits[2][65] = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",

@@ -1,5 +1,5 @@
 #pragma once
-/* The forms in which the value of a secret may turn up. What redact.c looks for; nobody else includes it. */
+/* The forms in which the value of a secret may appear, for redact.c. No other file includes this. */
 
 #include <stddef.h>
 

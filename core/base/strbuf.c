@@ -124,7 +124,7 @@ int strbuf_read(struct strbuf *sb, int fd, size_t limit)
     size_t step = 8192;
     for (;;) {
         size_t want = step;
-        /* One byte past the limit tells "exactly full" from "too much". */
+        /* One byte past the limit distinguishes "exactly full" from "too much". */
         if (limit && want > limit - taken + 1)
             want = limit - taken + 1;
         strbuf_grow(sb, want);

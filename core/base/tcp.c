@@ -1,14 +1,14 @@
-/* TCP on libuv: see tcp.h.
+/* TCP on libuv (tcp.h).
  *
- * A struct lives until its owner has freed it and libuv has closed its handle, whichever is later; a lookup until its
- * thread has come back. Both are awaited by loop_free.
+ * A struct lives until its owner has freed it and libuv has closed its handle; a lookup lives until its thread has
+ * returned. loop_free waits for both.
  *
- * Names are resolved by uv_getaddrinfo, which libuv counts as slow work and gives half of the pool's threads at most: a
- * program that asks for a thousand names that nobody answers keeps nothing else waiting. */
+ * uv_getaddrinfo resolves names. libuv counts that as slow work and gives it at most half of the pool's threads. So
+ * a program that requests a thousand unanswered names delays nothing else. */
 
 #include "tcp.h"
 #include "loop.h"
-#include "loop_private.h"
+#include "loop_internal.h"
 #include "mem.h"
 #include <errno.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void on_connection(uv_stream_t *stream, int status)
     listener->ready(listener->data);
 }
 
-/* A descriptor that came from elsewhere is what it claims to be, or nothing. */
+/* Verify the type of a descriptor that came from another process. */
 static int check_listening(int fd)
 {
     int listens = 0, protocol = 0;
@@ -110,7 +110,7 @@ struct tcp_listener *tcp_listen(struct loop *loop, int take_fd, void (*ready)(vo
         tcp_listener_free(listener);
         return NULL;
     }
-    uv_unref((uv_handle_t *)&listener->handle); /* whoever owns it keeps the loop going */
+    uv_unref((uv_handle_t *)&listener->handle); /* the owner keeps the loop running */
     return listener;
 }
 
@@ -146,7 +146,7 @@ struct tcp *tcp_accept(struct tcp_listener *listener, const struct tcp_events *e
 {
     if (!listener->pending)
         return NULL;
-    listener->pending = false; /* accepting may find the next one at once */
+    listener->pending = false; /* accepting may report the next one at once */
     struct tcp *tcp = new_tcp(listener->loop, events);
     if (uv_accept((uv_stream_t *)&listener->handle, (uv_stream_t *)&tcp->handle)) {
         tcp_free(tcp);
@@ -237,7 +237,7 @@ void tcp_write(struct tcp *tcp, const char *bytes, size_t len)
     memcpy(job->bytes, bytes, len);
     uv_buf_t buf = {.base = job->bytes, .len = len};
     if (uv_write(&job->request, (uv_stream_t *)&tcp->handle, &buf, 1, on_written))
-        free(job); /* it is not connected any more: reading tells */
+        free(job); /* the connection has ended: reading reports it */
 }
 
 size_t tcp_unwritten(const struct tcp *tcp)
@@ -248,7 +248,7 @@ size_t tcp_unwritten(const struct tcp *tcp)
 static void on_ended(uv_shutdown_t *request, int status)
 {
     (void)request;
-    (void)status; /* a side that is gone is met by reading */
+    (void)status; /* reading reports a side that is gone */
 }
 
 void tcp_end(struct tcp *tcp)
@@ -306,5 +306,5 @@ void tcp_lookup_free(struct tcp_lookup *lookup)
         return;
     lookup->freed = true;
     loop_count_dying(lookup->loop, 1);
-    uv_cancel((uv_req_t *)&lookup->request); /* one that waits for a thread comes back at once */
+    uv_cancel((uv_req_t *)&lookup->request); /* a lookup that still waits for a thread returns at once */
 }

@@ -1,8 +1,9 @@
 #pragma once
-/* TCP on the loop: a listening socket that somebody else made, connections, names. Bytes are handed on as they come;
- * who cannot take more pauses the other side, so nothing piles up.
+/* TCP on the loop: a given listening socket, connections, name lookup.
  *
- * Nobody is called from within a call but from the loop, and nobody after tcp_free. */
+ * Bytes are passed on as they arrive. A receiver that cannot take more pauses the other side, so nothing piles up.
+ *
+ * Callbacks run only from the loop, never during a call, and never after tcp_free. */
 
 #include "address.h"
 #include "err.h"
@@ -19,32 +20,33 @@ struct tcp_lookup;
 
 struct tcp_events {
     void (*connected)(void *data, int code);                     /* tcp_connect: 0, or an errno value */
-    void (*received)(void *data, const char *bytes, size_t len); /* len 0: the other side says no more */
-    void (*drained)(void *data);                                 /* all that was written is out */
-    void (*failed)(void *data);                                  /* it is broken, in either direction */
+    void (*received)(void *data, const char *bytes, size_t len); /* len 0: the other side has ended its stream */
+    void (*drained)(void *data);                                 /* all queued bytes are sent */
+    void (*failed)(void *data);                                  /* the connection broke, in either direction */
     void *data;
 };
 
-/* Takes the descriptor, which must be a listening TCP socket of any network namespace; it is closed on failure too.
- * `ready`: tcp_accept has one. One that is not accepted keeps the next ones waiting. */
+/* Takes the descriptor, which must be a listening TCP socket of any network namespace; closes it on failure too.
+ * `ready`: tcp_accept has a connection. Until it is accepted, further ones wait. */
 struct tcp_listener *tcp_listen(struct loop *loop, int take_fd, void (*ready)(void *data), void *data,
                                 struct err *err) CHECKED;
 void tcp_listener_free(struct tcp_listener *listener);
-/* NULL: there is none at the moment. It is paused at first. */
+/* Returns NULL if no connection waits. The connection starts paused. */
 struct tcp *tcp_accept(struct tcp_listener *listener, const struct tcp_events *events);
 
-/* To that very address. Paused at first. NULL and errno where the kernel says no at once. */
+/* Connects to that very address. The connection starts paused. Returns NULL and errno if the kernel refuses at once. */
 struct tcp *tcp_connect(struct loop *loop, const struct address *address, uint16_t port,
                         const struct tcp_events *events);
 void tcp_pause(struct tcp *tcp, bool paused);
-void tcp_write(struct tcp *tcp, const char *bytes, size_t len); /* copies */
+void tcp_write(struct tcp *tcp, const char *bytes, size_t len); /* copies the bytes */
 size_t tcp_unwritten(const struct tcp *tcp);
-/* No more is written: what is queued goes out, then the other side hears the end. */
+/* Ends writing: queued bytes are sent, then the other side sees the end. */
 void tcp_end(struct tcp *tcp);
-void tcp_free(struct tcp *tcp); /* NULL-safe; what is queued is dropped */
+void tcp_free(struct tcp *tcp); /* NULL is fine; drops queued bytes */
 
-/* Asks the machine's resolver, on the pool. `done` once: addresses without repeats, or none and why. */
+/* Asks the machine's resolver, on the pool. Calls `done` once, with addresses without repeats, or with none and the
+ * reason. */
 struct tcp_lookup *tcp_lookup(struct loop *loop, const char *name,
                               void (*done)(void *data, const struct address *found, size_t count, const char *why),
                               void *data);
-void tcp_lookup_free(struct tcp_lookup *lookup); /* `done` is not called any more; not needed after it was */
+void tcp_lookup_free(struct tcp_lookup *lookup); /* drops the callback; not needed after `done` */

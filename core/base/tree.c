@@ -1,8 +1,8 @@
-/* Removing, copying and hashing whole trees, as visitors of the walk. A tree that another process changes meanwhile can
- * lead to an error, but not out of the tree.
+/* Removes, copies and hashes whole trees, as visitors of the walk (tree.h). A tree that another process changes
+ * meanwhile can cause an error, but cannot lead out of the tree.
  *
- * A copy makes each folder when the walk enters it, and sets its mode when the walk leaves it. Small files go through a
- * buffer, which costs less than asking the kernel to copy; sharing bytes is tried until a file system refuses. */
+ * A copy creates each folder when the walk enters it, and sets its mode when the walk leaves it. Small files go
+ * through a buffer, which costs less than copying in the kernel. Sharing bytes is tried until a file system refuses. */
 
 #include "tree.h"
 #include "file.h"
@@ -31,7 +31,7 @@
 
 /* ---- removing ---- */
 
-/* 0, or an errno value. The tree is ours, whatever modes a program gave to it. */
+/* Returns 0 or an errno value. The tree is ours, whatever modes a program set. */
 static int remove_name(int folder, const char *name, int flags)
 {
     if (unlinkat(folder, name, flags) == 0 || errno == ENOENT)
@@ -109,7 +109,7 @@ static int copy_through_buffer(int from, int to, off_t at, off_t end)
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0)
-            break; /* shorter than it was */
+            break; /* the file became shorter */
         status = got < 0 ? -1 : file_write_all(to, bytes, (size_t)got);
         at += got;
     }
@@ -119,7 +119,7 @@ static int copy_through_buffer(int from, int to, off_t at, off_t end)
     return status;
 }
 
-/* The bytes from `at` to `end`, to the same place; the destination's position is there already. */
+/* Copies the bytes from `at` to `end`, to the same offset; the destination is already positioned there. */
 static int copy_range(struct tree_copy *c, int from, int to, off_t at, off_t end)
 {
     while (!c->no_range && end - at > SMALL_BYTES) {
@@ -127,7 +127,7 @@ static int copy_range(struct tree_copy *c, int from, int to, off_t at, off_t end
         ssize_t got = copy_file_range(from, &in, to, NULL, (size_t)(end - at), 0);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) { /* not between these file systems, or one that only looks like a file */
+        if (got <= 0) { /* not possible between these file systems, or a special file */
             c->no_range = got < 0;
             break;
         }
@@ -172,8 +172,8 @@ static int copy_bytes(struct tree_copy *c, int from, int to, const struct stat *
 
 /* ---- copying files ---- */
 
-/* The bits that this process takes away from what it makes. umask(2) returns them only by changing them, which other
- * threads would notice. Without /proc it may be any of them. */
+/* The bits that the umask clears. umask(2) returns them only by changing them, which other threads would notice.
+ * Without /proc any of them may be masked. */
 static mode_t masked_bits(void)
 {
     CLEANUP(strbuf) struct strbuf status = STRBUF_INIT;
@@ -283,7 +283,7 @@ static enum walk_next copy_regular(struct tree_copying *t, const struct walk_ent
     return WALK_STOP;
 }
 
-/* Whether a path, which may be a link or lead through some, ends outside of the folder. */
+/* True if a path, which may be or contain links, ends outside of the folder. */
 static bool leads_out(int folder, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
@@ -297,7 +297,7 @@ static enum walk_next copy_link(struct tree_copying *t, const struct walk_entry 
     struct stat st;
     struct tree_copy *c = t->copy;
     int to = t->to[entry->depth];
-    /* Seen from the top: it may go up to a sibling of its folder. */
+    /* Checked from the top, because the link may lead to a sibling of its folder. */
     bool out = (c->follow || c->left_out) && leads_out(t->from, entry->path);
     if (out && c->left_out) {
         strbuf_addf(c->left_out, "%s%s", c->left_out->len ? ", " : "", entry->path);
@@ -347,7 +347,7 @@ static void leave_copy(void *user, const struct walk_entry *entry, int fd)
 {
     struct tree_copying *t = user;
     CLEANUP(fd) int made = t->to[entry->depth + 1];
-    /* Programs must be able to read what is staged for them; the caller says whether they may write. */
+    /* Programs must be able to read staged files; the caller decides whether they may write. */
     struct stat st = {.st_mode = 0755};
     if (t->status < 0)
         return;
@@ -397,9 +397,9 @@ int file_copy_tree(const char *from, const char *to, struct err *err)
 
 /* ---- digest ---- */
 
-/* One stream of bytes is hashed, so two threads cannot share the hashing. But one can open and read the files
- * meanwhile, which is the other half of the work. The stream is cut into pieces that go round between the two. Small
- * trees are not worth a thread. */
+/* The digest hashes one stream of bytes, so two threads cannot share the hashing. But one can open and read the
+ * files meanwhile, which is the other half of the work. The stream is cut into pieces that circulate between the
+ * two. Small trees are not worth a thread. */
 struct digest_piece {
     unsigned char *bytes;
     size_t len;
@@ -411,11 +411,11 @@ struct digest_stream {
     int64_t left; /* bytes that may still be read; -1: any */
     size_t files;
     struct digest_piece pieces[PIECES];
-    size_t filling; /* the piece being filled, counted on without end */
+    size_t filling; /* index of the piece being filled, never reset */
     struct sha256 sha;
     struct err *err;
     int status;
-    /* Between the threads. */
+    /* Shared between the threads. */
     bool threaded;
     pthread_t hasher;
     pthread_mutex_t mutex;
@@ -459,7 +459,7 @@ static void add_bytes(struct digest_stream *s, const void *bytes, size_t len)
     }
 }
 
-/* Up to the end of the file. A short read is the end, which saves one call for each of many files. */
+/* Reads up to the end of the file. A short read is the end, which saves one call for each of many files. */
 static int add_content(struct digest_stream *s, int fd)
 {
     for (;;) {
@@ -482,7 +482,7 @@ static int add_content(struct digest_stream *s, int fd)
     }
 }
 
-/* Adds a link as the text of its target, or leaves it out. False for one to a file inside, which is read through. */
+/* Adds a link as the text of its target, or skips it. Returns false for a link to a file inside, which is followed. */
 static bool add_link(struct digest_stream *s, const struct walk_entry *entry)
 {
     char target[PATH_MAX];
@@ -500,7 +500,7 @@ static bool add_link(struct digest_stream *s, const struct walk_entry *entry)
     return true;
 }
 
-/* The file is opened without waiting and judged by its descriptor: a FIFO or a link to /dev/zero is an error, not an
+/* Opens the file without blocking and checks its descriptor: a FIFO or a link to /dev/zero is an error, not an
  * endless read. */
 static int add_file(struct digest_stream *s, const struct walk_entry *entry)
 {
@@ -562,7 +562,7 @@ static void finish_stream(struct digest_stream *s)
         pthread_mutex_unlock(&s->mutex);
         pthread_join(s->hasher, NULL);
     }
-    const struct digest_piece *last = &s->pieces[s->filling % PIECES]; /* the one that is not full */
+    const struct digest_piece *last = &s->pieces[s->filling % PIECES]; /* the piece that is not full */
     sha256_add(&s->sha, last->bytes, last->len);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);

@@ -1,11 +1,11 @@
-/* Decoding, counting and sanitizing; the width tables are in utf8_width.c.
+/* UTF-8: decoding, counting, and making hostile text harmless. Widths are in width.c.
  *
  * Malformed input follows the Unicode recommendation: the longest prefix of a sequence that could still have become a
  * valid one is one U+FFFD, so that every reader of the same bytes counts the same number of characters. */
 
 #include "utf8.h"
+#include "mem.h"
 #include "strbuf.h"
-#include "utf8_hidden.h"
 #include <stdio.h>
 
 #define HIGH_BITS 0x8080808080808080u
@@ -173,9 +173,36 @@ void utf8_scrub(struct strbuf *out, const char *text, size_t len)
     strbuf_add(out, text + start, len - start);
 }
 
+/* Characters that show nothing, or change how their neighbors are ordered or joined: the bidirectional controls,
+ * joiners and fillers (the empty Braille cell, the stand-in for an object), variation selectors, line separators and
+ * tags. */
+static const struct {
+    uint32_t first, last;
+} hidden[] = {
+    {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160},   {0x17B4, 0x17B5},
+    {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},   {0x2800, 0x2800},
+    {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFC},
+    {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+};
+
+static bool is_hidden(uint32_t cp)
+{
+    size_t low = 0, high = COUNT_OF(hidden);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (cp > hidden[middle].last)
+            low = middle + 1;
+        else if (cp < hidden[middle].first)
+            high = middle;
+        else
+            return true;
+    }
+    return false;
+}
+
 bool utf8_unsafe(uint32_t cp)
 {
-    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || utf8_hidden(cp);
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || (cp >= hidden[0].first && is_hidden(cp));
 }
 
 /* C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a C0 control does not
@@ -187,26 +214,6 @@ size_t utf8_spell(uint32_t cp, char out[16])
     if (utf8_unsafe(cp))
         return (size_t)snprintf(out, 16, "<U+%04X>", (unsigned)cp);
     return 0;
-}
-
-size_t utf8_columns(const char *text, size_t len)
-{
-    size_t columns = 0;
-    for (size_t at = 0; at < len;) {
-        unsigned char c = (unsigned char)text[at];
-        if (c >= 0x20 && c < 0x7F) {
-            columns++;
-            at++;
-            continue;
-        }
-        size_t used;
-        char spelled[16];
-        uint32_t cp = utf8_decode(text + at, len - at, &used);
-        size_t width = utf8_spell(cp, spelled);
-        columns += width ? width : (size_t)utf8_width(cp);
-        at += used;
-    }
-    return columns;
 }
 
 void utf8_sanitize(struct strbuf *out, const char *text, size_t len, unsigned keep)

@@ -1,7 +1,7 @@
 #pragma once
-/* Somebody who waits for something that becomes known once: woken from the loop, once. */
+/* A waiter for something that becomes known once. The loop wakes it once. */
 
 struct waiter {
-    struct waiter *next; /* of those who wait for the same */
+    struct waiter *next; /* list of waiters for the same thing */
     void (*wake)(struct waiter *waiter);
 };

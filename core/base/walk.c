@@ -1,9 +1,9 @@
-/* The walk through a tree. The levels from the top to the present folder are a stack on the heap, so no tree is too
- * deep for it.
+/* Walks through a tree of files (walk.h). The levels from the top to the current folder are a stack on the heap, so
+ * no tree is too deep for it.
  *
- * Names are read with getdents64, many at a time. The first OPEN_LEVELS folders of the stack stay open, and the last
- * two. A folder between them is closed and its unread names are kept in memory; the walk comes back to it through ".."
- * and checks that it is the same folder. Two stay open because ".." needs the permission to pass through the folder
+ * Names are read with getdents64, many at a time. The first OPEN_LEVELS folders of the stack and the last two stay
+ * open. A folder between them is closed, and its unread names stay in memory. The walk returns to it through ".."
+ * and checks that it is the same folder. Two stay open because ".." needs permission to pass through the folder
  * below, which the walk proved by opening a folder in it. */
 
 #include "walk.h"
@@ -20,11 +20,11 @@
 
 #define OPEN_LEVELS    64
 #define CHUNK_BYTES    32768
-#define CHUNK_LEAST    4096 /* room that makes another read worth it */
+#define CHUNK_LEAST    4096 /* free room that makes another read worthwhile */
 #define MODE_UNCHANGED ((mode_t)-1)
 #define FOLDER_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A folder that the walk is in. */
+/* A folder on the stack of the walk. */
 struct walk_level {
     int fd; /* -1: closed to save descriptors, or lost */
     mode_t mode_before;
@@ -83,7 +83,7 @@ static int depth_max(const struct walker *w)
     return w->options->max_depth ? w->options->max_depth : WALK_DEPTH_MAX;
 }
 
-/* 0 to continue without the folder at the present path, or -1 and the error. */
+/* Returns 0 to continue without the folder at the current path, or -1 and the error. */
 static int deny(struct walker *w, int code)
 {
     if (w->visitor->denied && w->visitor->denied(w->user, w->path.buf, code) != WALK_STOP)
@@ -93,7 +93,7 @@ static int deny(struct walker *w, int code)
     return err_set_errno(w->err, code, "cannot read the folder %.200s", w->path.buf);
 }
 
-/* ---- folders that are shut ---- */
+/* ---- closed folders ---- */
 
 static bool unlock(int folder, mode_t bits, mode_t *before)
 {
@@ -117,7 +117,7 @@ bool walk_unlock(int folder, mode_t bits)
     return unlock(folder, bits, &before);
 }
 
-/* A folder that can be listed but not passed through shows names without sizes, so it counts as shut too. */
+/* A folder that can be listed but not entered shows names without sizes, so it counts as closed too. */
 static int open_unlocked(int folder, const char *name, mode_t *before)
 {
     int fd = openat(folder, name, FOLDER_FLAGS);
@@ -160,7 +160,7 @@ static bool is_dots(const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* The next entry in the buffer, or NULL. It has a type unless it is gone. */
+/* The next entry in the buffer, or NULL. It has a type unless it was removed meanwhile. */
 static struct dirent64 *buffered_name(struct walk_level *level)
 {
     while (level->at < level->len) {
@@ -176,7 +176,7 @@ static struct dirent64 *buffered_name(struct walk_level *level)
     return NULL;
 }
 
-/* Reads a chunk of names behind those in the buffer. 1, 0 at the end, or -1 and errno. */
+/* Reads a chunk of names after those in the buffer. 1, 0 at the end, or -1 and errno. */
 static int read_chunk(struct walk_level *level)
 {
     if (level->complete)
@@ -216,7 +216,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->d_name, (*y)->d_name);
 }
 
-/* A folder as if its name ended with '/': then the walk meets whole paths in their order. */
+/* Compares a folder as if its name ended with '/', so that the walk meets whole paths in order. */
 static int by_path(const void *a, const void *b)
 {
     const struct dirent64 *x = *(const struct dirent64 *const *)a, *y = *(const struct dirent64 *const *)b;
@@ -264,7 +264,7 @@ static int sort_names(const struct walker *w, struct walk_level *level)
 
 /* ---- levels ---- */
 
-/* Takes the descriptor of the folder at the present path. */
+/* Takes the descriptor of the folder at the current path. */
 static int push_level(struct walker *w, int take_fd, mode_t mode_before)
 {
     GROW(w->levels, w->count, w->room);
@@ -286,7 +286,7 @@ static void release_names(struct walker *w, struct walk_level *level)
         free(level->bytes);
 }
 
-/* Closes a folder in the middle of the stack. One that cannot be closed costs a descriptor and nothing else. */
+/* Closes a folder in the middle of the stack. If that fails, it only costs a descriptor. */
 static void close_level(const struct walker *w, struct walk_level *level)
 {
     struct stat st;
@@ -324,7 +324,7 @@ static struct walk_entry entry_at(struct walker *w, size_t above, int depth, int
         .path = w->path.buf, .name = name, .path_len = w->path.len, .dir_fd = dir_fd, .depth = depth, .type = type};
 }
 
-/* False when the folder above is lost. */
+/* Returns false if the folder above is lost. */
 static bool pop_level(struct walker *w)
 {
     struct walk_level *level = top_level(w);
@@ -364,7 +364,7 @@ static int enter_folder(struct walker *w, const struct walk_entry *entry)
     int fd = w->options->unlock ? open_unlocked(entry->dir_fd, entry->name, &before)
                                 : openat(entry->dir_fd, entry->name, FOLDER_FLAGS);
     if (fd < 0)
-        return errno == ENOENT ? 0 : deny(w, errno); /* gone: as if it had never been there */
+        return errno == ENOENT ? 0 : deny(w, errno); /* removed meanwhile: as if it had never existed */
     enum walk_next next = w->visitor->enter ? w->visitor->enter(w->user, entry, fd) : WALK_CONTINUE;
     if (next != WALK_CONTINUE) {
         w->stopped = next == WALK_STOP;
@@ -438,7 +438,7 @@ static int walk_down(struct walker *w, int dir_fd)
     mode_t before = MODE_UNCHANGED;
     if (w->options->unlock)
         unlock(dir_fd, S_IRWXU, &before);
-    int fd = openat(dir_fd, ".", FOLDER_FLAGS); /* of its own: reading moves it */
+    int fd = openat(dir_fd, ".", FOLDER_FLAGS); /* a separate descriptor, because reading moves its position */
     if (fd < 0)
         return deny(w, errno);
     return push_level(w, fd, before) < 0 ? -1 : walk_levels(w);

@@ -34,8 +34,8 @@ struct walk_options {
     enum walk_order order;
     int max_depth;                /* entries are less deep than this; 0: WALK_DEPTH_MAX */
     size_t max_names;             /* sorted orders read about as many names of one folder; 0: all */
-    bool unlock;                  /* the tree is ours: open folders that a program shut. Not for WALK_BREADTH_FIRST */
-    bool relock;                  /* shut them again when the walk leaves them */
+    bool unlock;                  /* the tree is ours: open folders that a program closed. Not for WALK_BREADTH_FIRST */
+    bool relock;                  /* close them again when the walk leaves them */
     bool skip_git;                /* leave out entries named ".git" */
     const atomic_bool *cancelled; /* may be NULL */
 };
@@ -60,8 +60,8 @@ struct walk_visitor {
     enum walk_next (*denied)(void *user, const char *path, int code);
 };
 
-/* Walks through the folder `dir_fd`, which stays the caller's. `prefix` (may be "") stands before every path. Returns 0
- * when the walk ended or the visitor stopped it, -1 when a folder was denied or the walk was cancelled (ECANCELED). */
+/* Walks through the folder `dir_fd`, which the caller keeps. `prefix` (may be "") precedes every path. Returns 0 if
+ * the walk ended or the visitor stopped it, -1 if a folder was denied or the walk was canceled (ECANCELED). */
 int walk_tree(int dir_fd, const char *prefix, const struct walk_options *options, const struct walk_visitor *visitor,
               void *user, struct err *err) CHECKED;
 

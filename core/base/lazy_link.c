@@ -1,11 +1,13 @@
-#include "late.h"
+/* Finds the functions of a library at run time. */
+
+#include "lazy_link.h"
 #include <dlfcn.h>
 
-int late_load(const char *library, const struct late_symbol *symbols, size_t count, struct err *err)
+int lazy_link(const char *library, const struct lazy_symbol *symbols, size_t count, struct err *err)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!handle)
-        return err_set(err, "a library that keyturn needs is not there: %s", dlerror());
+        return err_set(err, "cannot load a library that keyturn needs: %s", dlerror());
     for (size_t i = 0; i < count; i++) {
         *symbols[i].into = dlsym(handle, symbols[i].name);
         if (!*symbols[i].into)
