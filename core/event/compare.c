@@ -1,4 +1,4 @@
-/* Comparing fields of events, for replays that are checked against their recording. */
+/* Compares fields of events, for replays that are checked against their recording (compare.h). */
 
 #include "compare.h"
 #include "base/json.h"
@@ -6,10 +6,10 @@
 #include "base/strbuf.h"
 #include <string.h>
 
-/* Members that differ by nature: an artifact is named anew each time it is kept, a deadline is a time, what a look back
- * took from the cache is not recorded, how excerpts are ranked may get better, a script has a new name and takes
- * another while each time it runs, and what a write loses depends on who runs it on which file system. Old recordings
- * lack the effect of a wave; tool.started has it. */
+/* Members that may differ. An artifact gets a new name each time. A deadline is a time. What a look back took from
+ * the cache is not recorded. The ranking of excerpts may improve. A script gets a new name and takes another time in
+ * each run. What a write loses depends on the user and the file system. Old recordings lack the effect of a wave;
+ * tool.started has it. */
 static const struct {
     const char *field, *members;
 } ignored[] = {{"artifact", "id path"},
@@ -30,7 +30,8 @@ static bool listed(const char *names, const char *name)
     return false;
 }
 
-/* What a long text was kept as, in a member like `stdout_artifact`: named anew each time, as a whole artifact is. */
+/* True for the artifact of a long text, in a member like `stdout_artifact`: it gets a new name each time, as a whole
+ * artifact does. */
 static bool names_kept_text(const struct json *member)
 {
     static const char last[] = "artifact", kept[] = "artifact://art_";
@@ -40,12 +41,12 @@ static bool names_kept_text(const struct json *member)
            strncmp(json_str(member, ""), kept, strlen(kept)) == 0;
 }
 
-/* How two values are compared, and where they differ first. */
+/* The state of comparing two values, and their first difference. */
 struct comparison {
-    const char *without; /* members that are left out */
-    size_t first;        /* how many items of the outermost list were left out before it */
-    bool result;         /* of a call: it may name what was kept */
-    bool sparse;         /* what the recording does not hold is not asked for */
+    const char *without; /* members to skip */
+    size_t first;        /* number of items skipped at the start of the outermost list */
+    bool result;         /* the result of a call: it may name an artifact */
+    bool sparse;         /* skip what the recording lacks */
     struct strbuf path;
     const struct json *at_a, *at_b;
 };
@@ -126,17 +127,17 @@ static void comparison_init(struct comparison *c, const char *field, const struc
     for (size_t i = 0; i < COUNT_OF(ignored); i++)
         if (strcmp(ignored[i].field, field) == 0)
             c->without = ignored[i].members;
-    /* A refusal is told in other words when the recording is who refuses. Its reason stands in write.decided. */
+    /* A replay words a denial differently, because the recording denies it. The reason is in write.decided. */
     if (strcmp(field, "denied") == 0 && strcmp(json_str(json_get(recorded, "reason"), ""), "write_denied") == 0)
         c->without = "details";
-    /* A call that a person wrote down may lack its id; the run has given it one. */
+    /* A call that a person wrote by hand may lack its id; the run has made one. */
     c->sparse = strcmp(field, "tool_calls") == 0;
     c->result = strcmp(field, "result") == 0;
     strbuf_addstr(&c->path, field);
 }
 
-/* The messages of a turn begin with the prompt, whose hash is a field of its own, with today's date and with what was
- * remembered: none of them is the turn's. */
+/* The messages of a turn begin with the prompt, today's date and memory. The prompt's hash is a separate field. None
+ * of these belongs to the turn. */
 static const struct json *own_messages(struct arena *arena, const struct json *messages, bool memory, size_t *left_out)
 {
     struct json *own = arena_alloc(arena, sizeof(*own));

@@ -1,11 +1,11 @@
-/* Reads a line into an event. Nothing here knows a type: names, kinds and places of fields are in event.def.
+/* Decodes a line into an event. This code knows no types: event.def has the names, kinds and offsets of fields.
  *
- * One walk over the line notes its members; then the type is known, wherever it stood, and each member is looked up in
- * the layout of the type. Our own lines have their fields in the order of the table, so each search starts behind the
- * field found last. Records inside the line are read the same way, straight from their slice of the line.
+ * One pass over the line collects its members. Then the type is known, wherever it was, and each member is looked up
+ * in the layout of the type. Our own lines have their fields in the order of the table, so each search starts after
+ * the field found last. Records inside the line are read the same way, directly from their slice of the line.
  *
- * Lines are untrusted. What one line may cost is bounded: EVENT_WHOLE bytes and EVENT_ITEMS_MAX items in all its lists.
- */
+ * Lines are untrusted. The cost of one line is bounded: EVENT_WHOLE bytes and EVENT_ITEMS_MAX items in all its
+ * lists. */
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -68,7 +68,7 @@ static bool is_number(const struct json_member *member)
     return member->value[0] == '-' || (member->value[0] >= '0' && member->value[0] <= '9');
 }
 
-/* Digits and nothing else are read here; 3.0, 1e2 and numbers near the limits by json_int, which is exact. */
+/* Reads plain digits here. json_int, which is exact, reads 3.0, 1e2 and numbers near the limits. */
 static bool decode_int(struct arena *arena, const struct json_member *member, int64_t *number)
 {
     if (!is_number(member))
@@ -118,7 +118,7 @@ static bool decode_bool(const struct json_member *member, bool *truth)
 
 /* ---- lists and records ---- */
 
-/* Room for one more item of a list that grows in the arena; NULL when the line holds too many. */
+/* Room for one more item of a list that grows in the arena; NULL if the line holds too many. */
 static void *next_item(struct decoder *decoder, void **items, size_t count, size_t *room, size_t size)
 {
     if (decoder->items++ >= EVENT_ITEMS_MAX)
@@ -156,7 +156,7 @@ static void decode_item(struct decoder *decoder, enum event_kind kind, struct ev
     decoder->loose += !fits;
 }
 
-/* An item of the wrong type is an empty one, so that counts stay. A line with too many items loses the list. */
+/* An item of the wrong type becomes an empty one, so that counts stay. A line with too many items loses the list. */
 static bool decode_list(struct decoder *decoder, const struct event_field *field, const struct json_member *member,
                         void *place)
 {
@@ -194,7 +194,7 @@ static bool decode_one_record(struct decoder *decoder, const struct event_field 
     return true;
 }
 
-/* Puts the value into its place; false when it is of the wrong kind. null counts as missing: the default stays. */
+/* Stores the value in its field; false if it has the wrong kind. null counts as missing: the default stays. */
 static bool decode_field(struct decoder *decoder, const struct event_field *field, const struct json_member *member,
                          void *place)
 {
@@ -434,7 +434,8 @@ static int set_type(struct event *event, struct arena *arena, const struct json_
     return 0;
 }
 
-/* Shown as words of a person or a model. Other long fields are needed for decisions, or their bytes are counted. */
+/* True for types whose long fields are words of a person or a model, only shown. Other long fields matter for
+ * decisions, or their bytes are counted. */
 static bool is_said(enum event_type type)
 {
     return type == EVENT_TURN_STARTED || type == EVENT_TURN_FINISHED || type == EVENT_TURN_PREPARED ||

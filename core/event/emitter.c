@@ -1,4 +1,4 @@
-/* The queue of events that pool threads leave for the loop. */
+/* The queue in which pool threads leave events for the loop (emitter.h). */
 
 #include "emitter.h"
 #include "base/mem.h"

@@ -1,9 +1,9 @@
 #pragma once
-/* How a fact becomes an event. Code that knows a fact has a `struct emitter *` and emits it; nobody passes facts up
- * through callbacks of their own.
+/* Turns a fact into an event. Code that knows a fact has a `struct emitter *` and emits it, instead of passing the
+ * fact up through callbacks.
  *
- * Only the loop thread emits. A fact learned on a pool thread goes into an event_queue, which the loop empties before
- * it continues with the job, so events keep their order. */
+ * Only the loop thread emits. A fact learned on a pool thread goes into an event_queue. The loop empties the queue
+ * before it continues with the job, so events keep their order. */
 
 #include "event.h"
 
@@ -19,13 +19,13 @@ struct emitter {
 /* Events from pool threads, in the order they were pushed. */
 struct event_queue;
 struct event_queue *event_queue_new(void);
-void event_queue_free(struct event_queue *queue); /* what nobody emitted is dropped */
+void event_queue_free(struct event_queue *queue); /* drops events that were not emitted */
 /* Any thread; copies the event. */
 void event_queue_push(struct event_queue *queue, const struct event *event);
 /* Loop thread: emits everything pushed so far. `emitter` NULL: drops it. */
 void event_queue_emit(struct event_queue *queue, struct emitter *emitter);
 
-/* Texts of the event are borrowed until this returns. `emitter` NULL: nobody records, and that is fine. */
+/* Borrows the texts of the event until it returns. `emitter` NULL: not recorded, returns 0. */
 static inline int emit(struct emitter *emitter, struct event *event)
 {
     return emitter ? emitter->emit(emitter, event, 1) : 0;

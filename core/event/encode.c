@@ -1,4 +1,4 @@
-/* Writes an event as its line. Nothing here knows a type: names, kinds and places of fields are in event.def. */
+/* Encodes an event as its line. This code knows no types: event.def has the names, kinds and offsets of fields. */
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -105,7 +105,7 @@ static void encode_field(struct json_writer *w, const struct event_field *field,
     }
 }
 
-/* A record that was decoded is written with the fields it had. */
+/* A decoded record is written with the fields it had. */
 static void encode_record(struct json_writer *w, struct event_layout layout, const void *body)
 {
     const uint64_t *present = body;
@@ -150,7 +150,7 @@ void event_encode(struct strbuf *out, const struct event *event)
     size_t begin = out->len;
     if (event->raw) {
         strbuf_add(out, event->raw, event->raw_len);
-        json_make_printable(out, begin); /* lines of older versions hold such characters as they are */
+        json_make_printable(out, begin); /* lines of older versions may hold such characters unescaped */
     } else {
         encode_new(out, event);
     }

@@ -1,7 +1,7 @@
-/* Event types, record layouts, and what can be done with any event: copy it, visit its texts, describe its schema.
+/* Event types and record layouts, and operations on any event: copy it, visit its texts, write its schema.
  *
- * The tables come from event.def. Inside a case of the generated switches `self` names the struct of that row, so a row
- * of event.def needs nothing but the names of its fields. */
+ * The tables come from event.def. In the generated switches, `self` is the struct of the row, so a row of event.def
+ * needs only the names of its fields. */
 
 #include "event.h"
 #include "base/json.h"
@@ -89,7 +89,7 @@ struct event_layout event_record_layout(enum event_record record)
     return (struct event_layout){0};
 }
 
-/* Records and lists have one shape whatever they hold; these views read and write them. */
+/* Records and lists have one shape, whatever they hold; these views read and write them. */
 struct list_view {
     const void *items;
     size_t count;

@@ -96,7 +96,7 @@ struct event {
     enum event_type type;
     unsigned loose;        /* fields inside records that had the wrong type and read as missing */
     const char *type_name; /* also of a type this version does not know */
-    const char *raw;       /* the line it was decoded from (not terminated), NULL for a new one */
+    const char *raw;       /* the line it was decoded from (not terminated); NULL: a new event */
     size_t raw_len;
     union {
 #define F(kind, ...)
@@ -122,26 +122,27 @@ void event_encode_numbered(struct strbuf *out, const struct event *event);
 /* Appends the JSON value of one field of an event or record; nothing when the field is absent. */
 struct event_field;
 void event_encode_field(struct strbuf *out, const struct event_field *field, const void *body);
-/* Reads a line. Texts go to the arena. Unknown types and fields are fine; text that is no JSON object, a missing type,
- * or a known field of the wrong kind is an error that names the field. Missing seq, t and turn are -1, -1 and 0: the
- * reader of the file fills them in. A missing or null field has its zero value (NULL, 0, EVENT_NULL_INT, NaN, false).
+/* Reads a line; texts go to the arena. Unknown types and fields are fine. Errors are: text that is not a JSON
+ * object, a missing type, or a known field of the wrong kind, which the error names. Missing seq, t and turn are -1,
+ * -1 and 0; the reader of the file fills them in. A missing or null field has its zero value (NULL, 0,
+ * EVENT_NULL_INT, NaN, false).
  *
- * A line longer than EVENT_WHOLE would hold everything else up. Only its first EVENT_HEAD bytes are read: the fields
- * before the long one. No event of ours is that long; other versions and other programs may write one. */
+ * Of a line longer than EVENT_WHOLE, only the first EVENT_HEAD bytes are read, because the whole would block the
+ * loop: the fields before the long one. No event of ours is that long; other versions and other programs may write
+ * one. */
 #define EVENT_WHOLE ((size_t)12 << 20)
 #define EVENT_HEAD  ((size_t)64 << 10)
 int event_decode(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
-/* The same for who only shows it: of what a model or a user said, texts longer than EVENT_SHORT are cut, and say so,
- * and JSON of more values than the calls of an answer may have is left out. Whatever is decided about is whole. */
+/* The same for display only. Texts of a model or a user longer than EVENT_SHORT are cut, with a note. JSON with more
+ * values than the calls of an answer may have is left out. Fields that a decision depends on are whole. */
 #define EVENT_SHORT ((size_t)256 << 10)
 int event_decode_short(struct event *event, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
-/* A field as the line has it, with everything that this version does not know, for who shows it whole; all fields when
- * `name` is NULL. NULL when it is missing or null, and of a new event. */
+/* A field as the line has it, including members unknown to this version, to show it whole. `name` NULL: all fields.
+ * NULL if it is missing or null, and for a new event. */
 const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena);
 
-/* JSON text that an event holds for somebody else: arguments, a tool's output, what a script sent. NULL for NULL and
- * nonsense. */
+/* Parses JSON text inside an event: arguments, a tool's output, script data. NULL for NULL and for invalid text. */
 const struct json *event_leaf(struct arena *arena, const char *text);
 
 /* The fields of an event or a record, for code that treats all of them alike: codec, copy, comparison, redaction. */

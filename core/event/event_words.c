@@ -1,9 +1,9 @@
-/* An event in words.
+/* Describes an event in words: as a row, or as a sentence of a summary.
  *
- * A row is made of parts with a blank between them. A part whose value is missing or empty falls out with the words
- * around it, so the same parts serve an outcome that has an error and one that has none. Lists name their first items.
+ * A row consists of parts separated by blanks. A part whose value is missing or empty is dropped with the words
+ * around it. So the same parts serve an outcome with an error and one without. Lists name their first items.
  *
- * The sentences of an account follow below, one function for each type that has one. */
+ * Below are the sentences, one function for each type that has one. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -13,13 +13,13 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Enough for the widest list; who wants the whole text inspects the event. */
+/* Enough for the widest list; the inspector shows the whole text. */
 #define TEXT_CHARS   160
 #define EDITED_CHARS 199
 #define ITEMS_SHOWN  4
 
-/* The beginning of a text, with every run of white space as one space. In a value (`exact`) a run with a line break is
- * shown as \n: an argument of two lines is another one than the same on one line. Prose may be broken anywhere. */
+/* Adds the beginning of a text, with every run of white space as one space. In a value (`exact`) a run with a line
+ * break becomes \n, because an argument of two lines differs from the same on one line. Prose may break anywhere. */
 static void add_flat(struct strbuf *out, const char *text, size_t len, size_t chars, bool exact)
 {
     size_t keep = utf8_prefix(text, len, chars);
@@ -40,8 +40,8 @@ static void add_flat(struct strbuf *out, const char *text, size_t len, size_t ch
         strbuf_addstr(out, "…");
 }
 
-/* Adds a row: parts between bars, each with one value. %s is prose, %-s words that were made here, %jd a number that
- * may be EVENT_NULL_INT, %g any number. */
+/* Adds a row: parts between bars, each with one value. %s is prose, %-s our own words, %jd a number that may be
+ * EVENT_NULL_INT, %g any number. */
 __attribute__((format(printf, 2, 3))) static void row(struct strbuf *out, const char *parts, ...)
 {
     size_t from = out->len;
@@ -85,7 +85,7 @@ static const char *exact(struct arena *arena, const char *text)
     return arena_memdup0(arena, out.buf, out.len);
 }
 
-/* Whether a record has the field at this offset: in a line that a person wrote it may be missing. */
+/* True if a record has the field at this offset. A line that a person wrote may lack it. */
 static bool has_field(enum event_record record, const void *body, size_t offset)
 {
     struct event_layout layout = event_record_layout(record);
@@ -164,7 +164,7 @@ static const char *budget_named(struct arena *arena, const struct event_budget_v
     return arena_memdup0(arena, out.buf, out.len);
 }
 
-/* JSON of others: arguments and attributes, by what they are about. */
+/* JSON of tools: arguments and attributes, by their subject. */
 static const char *subject_named(struct arena *arena, const char *text)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
@@ -185,7 +185,7 @@ static const char *script_named(struct arena *arena, const char *text)
 
 /* ---- rows ---- */
 
-/* What a failed, denied or long outcome is called. */
+/* Describes a failed, denied or long outcome. */
 static const char *outcome_named(struct arena *arena, const struct event_tool_finished *e)
 {
     const char *artifact = e->artifact ? e->artifact->path ? e->artifact->path : e->artifact->id : NULL;
@@ -266,7 +266,7 @@ static void event_row(struct strbuf *out, const struct event *event)
 
 /* ---- sentences ---- */
 
-/* A name inside a sentence of ours: a line break in it must not look like one of ours. */
+/* Adds a name inside a sentence of ours. A line break in it must not look like one of ours. */
 static void add_name(struct strbuf *out, const char *name, const char *otherwise)
 {
     name = name ? name : otherwise;
@@ -297,7 +297,7 @@ static void add_usage(struct strbuf *out, int64_t ms, const struct event_usage *
 
 static void session_started(struct strbuf *out, const struct event_session_started *e)
 {
-    /* A file that a person wrote was made by no program: it is called by its name, if it has one. */
+    /* No program made a file that a person wrote, so call it by its name, if it has one. */
     strbuf_addstr(out, e->app ? "" : e->session ? "recording " : "recording");
     add_name(out, e->app, e->session ? e->session : "");
     if (e->model && e->model->provider) {
@@ -328,7 +328,7 @@ static void context_loaded(struct strbuf *out, const struct event_context_loaded
 
 static void model_responded(struct strbuf *out, const struct event_model_responded *e)
 {
-    /* Who writes answers down by hand need not measure them. */
+    /* A person who writes answers by hand need not measure them. */
     bool measured = e->latency_ms || (e->usage && (e->usage->input || e->usage->output)) || !isnan(e->cost_usd);
     if (measured)
         add_usage(out, e->latency_ms, e->usage, e->cost_usd);
@@ -341,7 +341,7 @@ static void model_responded(struct strbuf *out, const struct event_model_respond
 
 static void model_failed(struct strbuf *out, const struct event_model_failed *e)
 {
-    strbuf_addf(out, "could not be asked: %s", e->error ? e->error : "no reason was given");
+    strbuf_addf(out, "error: %s", e->error ? e->error : "no reason was given");
     strbuf_addstr(out, e->retry_in_ms == EVENT_NULL_INT ? "; gave up" : "; again in ");
     if (e->retry_in_ms != EVENT_NULL_INT)
         text_ms(out, e->retry_in_ms);
@@ -421,7 +421,7 @@ static void budget_warned(struct strbuf *out, const struct event_budget_warned *
     for (; at < out->len; at++)
         if (out->buf[at] == '_')
             out->buf[at] = ' ';
-    /* A recording may claim any number; only those that are one are put in words. */
+    /* A recording may claim any number; describe only plausible ones. */
     if (!(e->limit > 0 && fabs(e->used) < 1e15 && e->limit < 1e15)) {
         strbuf_addstr(out, ": near its limit");
         return;
@@ -442,7 +442,7 @@ static void context_compacted(struct strbuf *out, const struct event_context_com
     strbuf_addf(out, " tokens: %s", e->how ? e->how : "?");
 }
 
-/* What went well is told by the call that wanted it. */
+/* Only failures: the call reports a success. */
 static void workspace_op(struct strbuf *out, const struct event_workspace_op *e)
 {
     if (!e->error || !*e->error)
@@ -467,7 +467,7 @@ static void reflection(struct strbuf *out, const struct event_reflection *e)
     strbuf_addstr(out, said ? e->text : "(nothing was said)");
 }
 
-/* A question that was answered says so itself. */
+/* The decision already reports an answered question. */
 static void released(struct strbuf *out, const struct event_released *e)
 {
     if (e->by && strcmp(e->by, "decision") == 0)
@@ -527,7 +527,7 @@ static void turn_finished(struct strbuf *out, const struct event_turn_finished *
     text_ms(out, e->elapsed_ms);
 }
 
-/* The sentence of a type that has one; false when its row says as much. */
+/* Adds the sentence of a type that has one; false if its row says as much. */
 static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
 {
 #define SAY(ID, member)              \

@@ -1,13 +1,13 @@
-/* The writing half of the journal.
+/* Writes the journal: appends lines, syncs, locks and repairs the file (journal.h).
  *
- * The promise is small and everything rests on it: when journal_append returns 0 the line is in the file, whole; when
- * it returns -1 the file is as it was. So lines are built in memory, handed over in one write(2), and on any failure
- * the file is cut back to the length before. Should even that fail (a disk that is going away), the journal remembers
- * that its end is torn and mends it before it writes again, because a line behind half a line would spoil both.
+ * The rest of the program relies on one rule. If journal_append returns 0, the whole line is in the file; if it
+ * returns -1, the file is unchanged. So lines are built in memory and written with one write(2). On any failure the
+ * file is cut back to its previous length. If even that fails (a failing disk), the journal remembers that its end
+ * is torn. It repairs the end before it writes again, because a line after half a line would spoil both.
  *
- * One writer at a time: the file is locked while it is open, so a second keyturn that resumes the same session is told
- * instead of interleaving its lines. The lock belongs to the open file: it ends with the process, however that ends,
- * and others can ask for it (journal_held) without taking it, so that who only looks never keeps a writer out. */
+ * One writer at a time. The file is locked while it is open, so a second keyturn that resumes the same session gets
+ * an error instead of mixing its lines in. The lock belongs to the open file and ends with the process, however that
+ * ends. Other processes can query it (journal_held) without taking it, so a reader never keeps a writer out. */
 
 #include "journal.h"
 #include "base/clock.h"
@@ -21,16 +21,16 @@
 #include <sys/stat.h>
 
 struct journal {
-    int fd; /* -1 in memory */
+    int fd; /* -1: in memory */
     char *path;
     struct clock *clock;
-    int64_t origin_us; /* of t, on the clock */
+    int64_t origin_us; /* time 0 of t, on the clock */
     int64_t last_t;
     int64_t last_seq;
-    off_t len;           /* of what is known to be good */
-    bool torn;           /* bytes behind `len` could not be taken off */
-    bool named;          /* the folder that holds its name is synced */
-    struct strbuf lines; /* that were appended last */
+    off_t len;           /* of the part known to be good */
+    bool torn;           /* bytes after `len` could not be removed */
+    bool named;          /* the folder with its name is synced */
+    struct strbuf lines; /* the lines appended last */
 };
 
 static struct journal *journal_new(int fd, const char *path, struct clock *clock)
@@ -55,12 +55,7 @@ void journal_close(struct journal *journal)
     free(journal);
 }
 
-const char *journal_path(const struct journal *journal)
-{
-    return journal->path;
-}
-
-/* Some file systems cannot sync and say so; that is no reason to stop working. */
+/* Some file systems cannot sync and report it. That must not stop the session. */
 static int sync_fd(int fd)
 {
     while (fdatasync(fd) < 0) {
@@ -71,7 +66,7 @@ static int sync_fd(int fd)
     return 0;
 }
 
-/* A new name is safe only once its folder is. */
+/* A new name survives a power cut only after its folder is synced. */
 static int sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -79,14 +74,14 @@ static int sync_folder(const char *path)
     char *folder = slash == path ? xstrdup("/") : slash ? xmemdup0(path, (size_t)(slash - path)) : xstrdup(".");
     CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return errno == EACCES ? 0 : -1; /* a folder we may write in but not list */
+        return errno == EACCES ? 0 : -1; /* the user may write in the folder but not list it */
     return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
 }
 
 static int lock_file(int fd, struct err *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    /* Some file systems cannot lock and say so; that is no reason to stop working. */
+    /* Some file systems cannot lock and report it. That must not stop the session. */
     if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || errno == ENOTSUP || errno == ENOLCK || errno == EINVAL ||
         errno == ENOSYS)
         return 0;
@@ -121,7 +116,7 @@ struct journal *journal_create(const char *path, struct clock *clock, struct err
     return journal;
 }
 
-/* Takes over numbering and time from the last line that can be read, and cuts off what is behind the last whole one. */
+/* Continues numbering and time from the last readable line, and cuts off what follows the last whole line. */
 static int resume_from(struct journal *journal, const struct journal_reader *reader, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -186,7 +181,7 @@ int journal_sync(struct journal *journal, struct err *err)
     return 0;
 }
 
-/* Facts that something outside rests on: what was decided, what was done to files, what is over. */
+/* True for facts that the outside relies on: decisions, changes of files, ends. */
 static bool must_be_durable(enum event_type type)
 {
     switch (type) {
@@ -227,7 +222,7 @@ static int write_lines(struct journal *journal, bool durable, struct err *err)
     return 0;
 }
 
-/* One in memory has lines only for events that come with one: somebody will want to see it anew. */
+/* A journal in memory keeps lines only of events that bring one, because those may be shown again. */
 static bool has_line(const struct journal *journal, const struct event *event)
 {
     return journal->fd >= 0 || event->raw;
@@ -256,7 +251,7 @@ int journal_append_all(struct journal *journal, struct event *events, size_t cou
     }
     if (journal->fd >= 0 && write_lines(journal, durable, err) < 0)
         return -1;
-    /* Who encodes an event again gets the line that was recorded, until the next ones are. */
+    /* Encoding an event again yields the recorded line, until the next append. */
     const char *line = journal->lines.buf;
     for (size_t i = 0; i < count; i++)
         if (has_line(journal, &events[i])) {

@@ -1,18 +1,18 @@
-/* The reading half of the journal.
+/* Reads the journal: maps the file, indexes its lines and decodes them on access (journal.h).
  *
- * The file is mapped, and all that is kept of it is where each line begins: eight bytes a line. Where it ends is found
- * again when somebody asks, which costs nothing next to decoding it. Lines with nothing on them have no place in the
- * index; their number is needed only for messages and is counted then.
+ * The index holds where each line begins: eight bytes a line. The end is searched again on access, which costs
+ * nothing compared with decoding. Empty lines are not in the index. Their count matters only for line numbers in
+ * messages and is computed then.
  *
- * The last line may lack its newline. If it is a whole object a person wrote it, and it counts; if it is not, a crash
- * cut it short and it is left out. Either way it is looked at again at the next refresh, since more may have been
- * appended.
+ * The last line may lack its newline. If it is a whole object, a person wrote it, and it counts. If not, a crash cut
+ * it short, and it is skipped. Either way the next refresh looks at it again, because more may have been appended.
  *
- * A line that cannot be an event ends the index: it is still in it, so whoever comes to it gets the error and its
- * number, but nothing is kept of the junk behind it. So a file that is no journal costs what its beginning costs.
+ * A line that cannot be an event ends the index. It is the last entry, so that a reader gets the error and the line
+ * number, but nothing after it is indexed. So a file that is not a journal costs only its beginning.
  *
- * Pointers into lines are good until the next journal_refresh or journal_reader_free. A reader belongs to one thread:
- * it remembers the time of the line decoded last, so that files without times are not walked back at every line. */
+ * Pointers into lines are valid until the next journal_refresh or journal_reader_free. A reader belongs to one
+ * thread. It caches the time of the line decoded last, so that files without times are not searched backward at
+ * every line. */
 
 #include "journal_read.h"
 #include "base/json_scan.h"
@@ -27,7 +27,7 @@
 #define SHOWN_MAX       ((size_t)3 << 20) /* a frame reads a line several times; our own questions are shorter */
 #define SHORTEST_EVENT  (sizeof("{\"type\":\"x\"}") - 1)
 
-/* Apart from the reader, which callers hold as const. */
+/* Separate from the reader, because callers hold the reader as const. */
 struct recent {
     size_t index;
     int64_t t;
@@ -35,16 +35,16 @@ struct recent {
 };
 
 struct journal_reader {
-    int fd; /* -1 for bytes in memory */
+    int fd; /* -1: bytes in memory */
     const char *bytes;
     size_t len;
     uint64_t *starts;
     size_t count, room;
-    size_t indexed; /* up to here in whole, ended lines */
-    bool tail;      /* the last line in the index is not ended */
+    size_t indexed; /* end of the indexed, complete lines */
+    bool tail;      /* the last indexed line has no newline */
     bool cut;
-    bool blanks;  /* some line is not in the index */
-    bool stopped; /* at a line that is no event */
+    bool blanks;  /* empty lines are missing from the index */
+    bool stopped; /* the index ended at a line that is not an event */
     struct recent *recent;
 };
 
@@ -55,7 +55,7 @@ static bool is_blank(const char *at, const char *end)
     return at == end;
 }
 
-/* Not a judgement of the line, only of its beginning and its length. */
+/* Checks only the beginning and the length of the line. */
 static bool may_be_event(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t'))
@@ -63,7 +63,7 @@ static bool may_be_event(const char *at, const char *end)
     return (size_t)(end - at) >= SHORTEST_EVENT && *at == '{';
 }
 
-/* A whole JSON object with nothing behind it. */
+/* True for a whole JSON object with nothing after it. */
 static bool is_whole(const char *line, size_t len)
 {
     struct json_members scan;
@@ -112,7 +112,7 @@ static void index_rest(struct journal_reader *reader)
     }
 }
 
-/* Gives back the room that doubling took ahead. */
+/* Frees memory that doubling had reserved. */
 static void index_trim(struct journal_reader *reader)
 {
     if (reader->count && reader->count < reader->room) {
@@ -124,7 +124,7 @@ static void index_trim(struct journal_reader *reader)
 static int check_first_line(const struct journal_reader *reader, struct err *err)
 {
     if (reader->count == 0)
-        return err_set(err, reader->cut ? "there is no whole line in the file" : "the file is empty");
+        return err_set(err, reader->cut ? "the file has no complete line" : "the file is empty");
 
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
@@ -158,7 +158,7 @@ static struct journal_reader *reader_new(int fd, const char *bytes, size_t len)
 
 static struct journal_reader *reader_ready(struct journal_reader *reader, struct err *err)
 {
-    /* Before it is indexed: the first newline of a sparse file may be a gigabyte away. */
+    /* Check before indexing: the first newline of a sparse file may be a gigabyte away. */
     size_t look = reader->len < 4096 ? reader->len : 4096;
     if (look && memchr(reader->bytes, '\0', look)) {
         err_set(err, "this is no text file, let alone a transcript");
@@ -227,8 +227,8 @@ size_t journal_refresh(struct journal_reader *reader)
     if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
         return 0;
     size_t len = (size_t)st.st_size;
-    /* Shorter happens when a cut line is taken off, and that was never in the index. Anything else that shrinks an
-     * append-only file is not ours to repair; the lines that are left stay readable. */
+    /* A file becomes shorter if a cut line is removed, and that line was never in the index. Any other shrinking of
+     * an append-only file is not ours to repair; the remaining lines stay readable. */
     bool open_end = reader->tail || reader->cut; /* may be another end of the same length */
     if ((len == reader->len && !open_end) || len < reader->indexed || len == 0)
         return 0;

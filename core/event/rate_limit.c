@@ -1,4 +1,4 @@
-/* What a program prints, as events: gathered for a moment, and of a flood the newest. */
+/* Records a program's output as events: collects it for a moment, and of a flood keeps the newest (rate_limit.h). */
 
 #include "rate_limit.h"
 #include "base/mem.h"
@@ -12,7 +12,7 @@ void rate_limit_init(struct rate_limit *limit, struct loop *loop, size_t max, st
     strbuf_init(&limit->held);
 }
 
-/* A text is a C string everywhere else. */
+/* Also replaces NUL, because all texts are C strings. */
 static void scrub(struct strbuf *out, const char *bytes, size_t len)
 {
     for (size_t at = 0; at < len;) {
@@ -36,7 +36,7 @@ static void drop(struct strbuf *held, size_t len)
     strbuf_set_len(held, held->len - len);
 }
 
-/* Keeps the newest of what is held: whole lines, or where there is not even one the end of it. */
+/* Keeps the newest pending bytes: whole lines, or the end of a single long line. */
 static void keep_newest(struct rate_limit *limit)
 {
     struct strbuf *held = &limit->held;

@@ -5,11 +5,11 @@
 #include "base/redact.h"
 #include <string.h>
 
-/* What an unfinished stream ended with. */
+/* The unfinished end of a stream. */
 struct held_back {
     enum event_type type;
     const struct event_field *field;
-    char *key; /* which of the streams of this type */
+    char *key; /* identifies the stream among those of its type */
     int64_t turn, step;
     struct strbuf text;
     struct held_back *next;
@@ -59,7 +59,7 @@ static char *key_of(const struct event *event)
     }
 }
 
-/* Of the fields of a stream these hold its pieces; the others say which stream it is. */
+/* True for fields that hold pieces of the stream. The other fields identify the stream. */
 static bool is_piece(const struct event_field *field)
 {
     return field->kind == EVENT_KIND_STR && (strcmp(field->name, "text") == 0 || strcmp(field->name, "thinking") == 0);
@@ -86,7 +86,7 @@ static void free_held_back(struct held_back *held)
     free(held);
 }
 
-/* The text of a piece with what was held back before it; NULL when nothing of it can be told yet. */
+/* The text of a piece after the held-back bytes; NULL if all of it must be held back. */
 static const char *next_piece(struct redact_events *redact, struct held_back *held, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -97,7 +97,7 @@ static const char *next_piece(struct redact_events *redact, struct held_back *he
     return out.len ? arena_memdup0(&redact->arena, out.buf, out.len) : NULL;
 }
 
-/* False when nothing of the event is left to be told. */
+/* Returns false if the whole event is held back. */
 static bool redact_stream(struct redact_events *redact, struct event *event, const char *key)
 {
     struct event_layout layout = event_layout(event->type);
@@ -117,7 +117,7 @@ static bool redact_stream(struct redact_events *redact, struct event *event, con
     return told;
 }
 
-/* Does nothing more of the stream come once this has happened? */
+/* True if this event ends the stream. */
 static bool ends(const struct event *event, const struct held_back *held)
 {
     const char *call = event->tool_finished.call ? event->tool_finished.call : "";
@@ -142,7 +142,7 @@ static bool ends(const struct event *event, const struct held_back *held)
     }
 }
 
-/* What is held back stood in an event of its own once; its key says which. */
+/* Rebuilds the event for the held-back text from its key. */
 static struct event event_of(const struct held_back *held, struct arena *arena)
 {
     struct event event = {.type = held->type, .type_name = event_type_name(held->type), .turn = held->turn};
@@ -159,7 +159,7 @@ static struct event event_of(const struct held_back *held, struct arena *arena)
     return event;
 }
 
-/* What ended while a secret may have begun was none. */
+/* Emits held-back text of streams that end: it was not the start of a secret. */
 static int emit_ended_streams(struct redact_events *redact, const struct event *before, struct emitter *out)
 {
     int result = 0;

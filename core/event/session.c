@@ -1,13 +1,13 @@
-/* The fold: sessions, turns, steps, budget and gates. session_calls.c has the calls and the questions,
+/* The fold of sessions, turns, steps, budget and gates. session_calls.c folds calls and questions,
  * session_programs.c programs and their workspaces.
  *
- * One function per type of event, found in a table. Each looks up the rows its event speaks of, checks that the event
- * can be true of them, and sets numbers. An event that cannot be true is noted as a fault and changes as little as
- * possible: a recording with a mistake in it must still be worth looking at. Nothing here may depend on anything but
- * the session and the event, or a replay would show another run than the one that was recorded.
+ * A table has one function per type of event. Each function finds the rows of its event, checks that the event can
+ * be true of them, and sets numbers. An event that cannot be true is recorded as a fault and changes as little as
+ * possible, because a recording with a mistake must still be readable. The fold depends only on the session and the
+ * event. Otherwise a replay would show another run than the recorded one.
  *
- * Rows of a turn are contiguous, which only holds because rows are added to the newest turn and no other. Events about
- * rows that exist (an undo, a call that comes back late) may name an older turn. */
+ * Rows of a turn are contiguous, because rows are added only to the newest turn. Events about existing rows (an
+ * undo, a call that returns late) may name an older turn. */
 
 #include "base/mem.h"
 #include "session_fold.h"
@@ -15,9 +15,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A text that is still being answered is kept up to here; the whole of it comes with the answer. */
+/* Limit of the text of an unfinished answer; the answer itself has all of it. */
 #define PARTIAL_MAX ((size_t)1 << 20)
-#define VALUES_MAX  60000 /* three times what the calls of an answer may hold */
+#define VALUES_MAX  60000 /* three times the limit for the calls of an answer */
 
 static const char *const budget_names[BUDGET_KEY_COUNT] = {
     [BUDGET_WALL_MS] = "wall_ms",
@@ -64,7 +64,7 @@ const struct json *fold_json(const struct fold *fold, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     if (!text || (len > VALUES_MAX && json_count_values(text, len) > VALUES_MAX))
-        return NULL; /* more than an answer may hold: a stranger's recording must not keep the loop */
+        return NULL; /* more than an answer may hold: a foreign recording must not block the loop */
     return json_parse(&fold->session->names->scratch, text, len, NULL);
 }
 
@@ -236,7 +236,7 @@ static void turn_prepared(const struct fold *fold)
         turn->prepared_seq = fold->seq;
 }
 
-/* A key that the line does not have keeps its value; null means unknown, or no limit. */
+/* A missing key keeps its value; null means unknown, or no limit. */
 static void read_budget(const struct event_budget_values *budget, double values[BUDGET_KEY_COUNT])
 {
     struct event_layout layout = event_record_layout(EVENT_RECORD_budget_values);
@@ -281,7 +281,7 @@ static void budget_warned(const struct fold *fold)
         fold->session->budget.warned[key] = true;
 }
 
-/* The row of a step that has no answer yet; SESSION_NONE, and a fault, where it has one. */
+/* The row of a step without an answer; SESSION_NONE and a fault if it has one. */
 static uint32_t unanswered_step(const struct fold *fold, struct session_turn *turn, int64_t number)
 {
     uint32_t row = turn ? fold_step(fold, turn, number) : SESSION_NONE;
@@ -367,7 +367,7 @@ static void model_failed(const struct fold *fold)
         return;
     int64_t wait_ms = fold->event->model_failed.retry_in_ms;
     fold->session->last_model_failure_seq = fold->seq;
-    /* The numbers of a recording may be anything: what does not fit is no time. */
+    /* A recording may hold any number: ignore times that do not fit. */
     if (wait_ms == EVENT_NULL_INT || wait_ms < 0 ||
         __builtin_mul_overflow(wait_ms, 1000, &fold->session->model_retry_t) ||
         __builtin_add_overflow(fold->t, fold->session->model_retry_t, &fold->session->model_retry_t))
@@ -391,7 +391,7 @@ static void held(const struct fold *fold)
     session->held_t = fold->t;
 }
 
-/* Times come from a file and may be anything: what cannot be added is left out. */
+/* Times come from a file and may be anything: skip those that would overflow. */
 static void end_hold(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -445,7 +445,7 @@ static void turn_finished(const struct fold *fold)
     reset_partial(session);
 }
 
-/* What is not here is counted and changes nothing else. */
+/* Types without a function are counted and change nothing else. */
 static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_SESSION_STARTED] = session_started,
     [EVENT_TURN_STARTED] = turn_started,
@@ -487,7 +487,7 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_SESSION_ENDED] = session_ended,
 };
 
-/* Rows hold seq in 32 bits, and 0 in them says "not yet": an event without a good one is counted on. */
+/* Rows hold seq in 32 bits, with 0 for "not yet". An event without a valid seq gets the next one. */
 static void check_seq(struct fold *fold)
 {
     struct session *session = fold->session;
@@ -505,7 +505,7 @@ static void check_seq(struct fold *fold)
 static void check_time(struct fold *fold)
 {
     struct session *session = fold->session;
-    if (fold->t < 0) /* none was recorded */
+    if (fold->t < 0) /* not recorded */
         fold->t = session->last_t;
     if (fold->t < session->last_t)
         fold_fault(fold, "its time lies before that of the event before");
@@ -513,7 +513,7 @@ static void check_time(struct fold *fold)
         session->last_t = fold->t;
 }
 
-/* What begins when a session that had ended goes on: a turn, or an undo. */
+/* True for events that resume a session which had ended: a turn, or an undo. */
 static bool is_taken_up(const struct event *event)
 {
     return event->type == EVENT_TURN_STARTED ||
@@ -530,7 +530,7 @@ void session_apply(struct session *session, const struct event *event)
         fold_fault(&fold, "the first event is not session.started");
     if (is_taken_up(event))
         session->ended_seq = 0;
-    if (session->ended_seq && type != EVENT_LATE_SUPPRESSED) /* a thread may come back even after the end */
+    if (session->ended_seq && type != EVENT_LATE_SUPPRESSED) /* a thread may return even after the end */
         fold_fault(&fold, "the session has ended");
     session->event_count++;
     session->counts[type]++;

@@ -1,11 +1,11 @@
-/* The fold of calls: asked for by an answer, put in waves, started, asking, decided, finished.
+/* The fold of calls: requested by an answer, planned in waves, started, waiting for approval, decided, finished.
  *
- * Every call of an answer gets exactly one tool.finished, whatever becomes of it; a call that is refused early has no
- * tool.started. A file is changed only after a decision that allows it. Events that break these promises are faults,
- * and this is where a recording with such a hole in it would show.
+ * Every call of an answer gets exactly one tool.finished. A call that is refused early has no tool.started. A file
+ * changes only after a decision that allows it. Events that break these rules are faults, so a recording with such a
+ * gap shows it here.
  *
- * Ids come from models and repeat: "c1" is in every turn. A name leads to the newest call that has it, and from there
- * by older_call to the ones before; an event that names an older turn is about the call of that turn. */
+ * Ids come from models and repeat: "c1" is in every turn. A name leads to the newest call with that id, and
+ * older_call leads from there to the earlier ones. An event of an older turn is about the call of that turn. */
 
 #include "base/mem.h"
 #include "session_fold.h"
@@ -43,7 +43,7 @@ int16_t call_output_end(const struct json *output)
 
 int16_t call_result_end(const struct event_result_info *result, struct arena *arena)
 {
-    /* Most results are of no program and long. Within a text the name would be escaped. */
+    /* Most results are long and not from a program, so search first. Inside a text the name would be escaped. */
     if (!result || !result->output || !strstr(result->output, "\"exit_code\""))
         return 0;
     return call_output_end(json_parse(arena, result->output, strlen(result->output), NULL));
@@ -85,7 +85,7 @@ static bool is_open(const struct session *session, const struct session_ask *ask
     return !ask->decision && (ask->call == SESSION_NONE || !is_over(&session->calls[ask->call]));
 }
 
-/* After the open question was answered, the oldest of those that wait behind it is. */
+/* After the open question was answered, opens the oldest one that waits. */
 static void next_ask(struct session *session)
 {
     uint32_t row = session->open_ask;
@@ -110,7 +110,7 @@ uint32_t fold_unfinished_calls(const struct session *session, const struct sessi
     return count;
 }
 
-/* What a call is about, for its row. */
+/* The arguments of a call, for its row. */
 static const char *args_text(const struct fold *fold, const char *arguments)
 {
     struct strbuf *words = &fold->session->names->words;
@@ -132,7 +132,7 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
         fold_fault(fold, "a call has no id");
     } else if (older != SESSION_NONE && session->calls[older].turn == session->turn_count - 1 &&
                !is_over(&session->calls[older])) {
-        /* Nobody could tell whose outcome the next one is. */
+        /* The outcomes of two calls with one id could not be told apart. */
         fold_fault(fold, "call %.40s is asked for a second time", session_name(session, id));
     }
     GROW(session->calls, session->call_count, session->call_room);
@@ -241,7 +241,7 @@ void fold_tool_started(const struct fold *fold)
         call->state = CALL_RUNNING;
 }
 
-/* At a gate somebody may change what a call is asked to do, until it has begun. */
+/* At a gate the user may edit the arguments of a call that has not started. */
 void fold_edited(const struct fold *fold)
 {
     const struct event_edited *e = &fold->event->edited;
@@ -272,7 +272,7 @@ void fold_tool_output(const struct fold *fold)
         call->told_seq = fold->seq;
 }
 
-/* The last event of a script says only that it is over, and a newer harness may say what nobody here knows. */
+/* The last event of a script only reports the end. A newer harness may send events that this version does not know. */
 void fold_script_event(const struct fold *fold)
 {
     static const char *const telling[] = {"log", "intermediate", "final_result"};
@@ -287,7 +287,7 @@ void fold_script_event(const struct fold *fold)
             call->told_seq = fold->seq;
 }
 
-/* What came of it, for its row. */
+/* The outcome, for the row of the call. */
 static void note_outcome(const struct fold *fold, struct session_call *call, const struct session_ask *ask)
 {
     const struct event_tool_finished *e = &fold->event->tool_finished;
@@ -296,7 +296,7 @@ static void note_outcome(const struct fold *fold, struct session_call *call, con
     bool refused =
         ask && strcmp(ask->by, "key") == 0 && strcmp(session_name(fold->session, ask->decision), "denied") == 0;
     call->elapsed_ms = e->elapsed_ms;
-    if (e->result) { /* as its line has it: a new event has yet to be made printable */
+    if (e->result) { /* from its line: a new event is not sanitized yet */
         size_t len = e->result->output ? strlen(e->result->output) : 0;
         call->bytes = (int64_t)(len && !fold->event->raw ? len + json_printable_growth(e->result->output, len) : len);
     }
@@ -361,7 +361,7 @@ void fold_late_suppressed(const struct fold *fold)
 
 /* ---- writing ---- */
 
-/* Lines of a file, from a recording that may say anything. */
+/* Adds lines of a file. A recording may claim any number. */
 static void add_lines(uint32_t *sum, int64_t lines)
 {
     uint32_t more = lines < 0 ? 0 : lines > UINT32_MAX ? UINT32_MAX : (uint32_t)lines;
@@ -369,7 +369,7 @@ static void add_lines(uint32_t *sum, int64_t lines)
         *sum = UINT32_MAX;
 }
 
-/* A file of the question, one of `count`; the first one begins anew. */
+/* Adds file `index` of `count` of the question; the first one resets the list. */
 static void note_file(const struct fold *fold, struct session_ask *ask, size_t index, size_t count, const char *path,
                       int64_t added, int64_t removed)
 {
@@ -381,7 +381,7 @@ static void note_file(const struct fold *fold, struct session_ask *ask, size_t i
     add_lines(&ask->added, added);
     add_lines(&ask->removed, removed);
     ask->files = (uint32_t)index + 1;
-    if (path && paths->len <= 4 * SESSION_TEXT) /* more would be cut */
+    if (path && paths->len <= 4 * SESSION_TEXT) /* the rest would be cut */
         strbuf_addf(paths, "%s%s", paths->len ? ", " : "", path);
     if (index + 1 == count)
         ask->paths = fold_text(fold, paths->buf);
@@ -429,7 +429,7 @@ void fold_write_decided(const struct fold *fold)
     const struct event_write_decided *e = &fold->event->write_decided;
     uint32_t row = session_find_ask(session, e->ask);
     if (row == SESSION_NONE) {
-        fold_fault(fold, "nobody asked %.40s", shown(e->ask));
+        fold_fault(fold, "unknown question %.40s", shown(e->ask));
         return;
     }
     struct session_ask *ask = &session->asks[row];
@@ -454,7 +454,7 @@ void fold_checkpoint_saved(const struct fold *fold)
 {
     struct session *session = fold->session;
     const struct event_checkpoint_saved *e = &fold->event->checkpoint_saved;
-    if (!e->call) { /* an undo keeps what it replaces; the write.undone that follows says of which write */
+    if (!e->call) { /* an undo saves what it replaces; the following write.undone names the write */
         session->names->kept_for_undo = session_intern(session, e->checkpoint);
         return;
     }
@@ -499,7 +499,7 @@ void fold_write_undone(const struct fold *fold)
     const char *id = fold->event->write_undone.checkpoint;
     uint32_t row = session_find_checkpoint(session, id);
     if (row == SESSION_NONE) {
-        fold_fault(fold, "there is no checkpoint %.40s", shown(id));
+        fold_fault(fold, "unknown checkpoint %.40s", shown(id));
         return;
     }
     bool redoes = session->names->names[session_interned(session, id)].redoes;

@@ -1,11 +1,11 @@
-/* A copy of a fold, to go back to. */
+/* Copies a fold, so that a replay can return to it. */
 
 #include "base/mem.h"
 #include "session_fold.h"
 #include <string.h>
 
-/* Into the room there is, when it is enough: a copy of a long session is megabytes, and fresh memory costs more than
- * what is copied into it. */
+/* Reuses the existing memory if it is large enough. A copy of a long session has megabytes, and fresh memory costs
+ * more than the copying. */
 static void *assign_items(void *have, uint32_t *room, const void *items, uint32_t count, size_t size)
 {
     if (*room < count) {
@@ -31,7 +31,7 @@ static void assign_names(struct session_names *to, const struct session_names *f
     assign_text(&to->texts, &from->texts);
     ASSIGN(to, from, names, count, room);
     to->count = from->count;
-    /* The table's room is its size: it must be the same one. */
+    /* The size of the table is part of its layout, so both must be equal. */
     if (to->slot_room != from->slot_room) {
         free(to->slots);
         to->slots = from->slot_room ? xreallocarray(NULL, from->slot_room, sizeof(*to->slots)) : NULL;
@@ -40,7 +40,7 @@ static void assign_names(struct session_names *to, const struct session_names *f
     if (from->slot_room)
         memcpy(to->slots, from->slots, from->slot_room * sizeof(*to->slots));
     to->kept_for_undo = from->kept_for_undo;
-    /* One per row of calls; what is beyond them was never set. */
+    /* One per row of calls; the entries beyond were never set. */
     uint32_t older = from->older_room < calls ? from->older_room : calls;
     to->older_call = assign_items(to->older_call, &to->older_room, from->older_call, older, sizeof(*to->older_call));
 }
@@ -50,7 +50,7 @@ void session_assign(struct session *to, const struct session *from)
     struct session kept = *to;
     *to = *from;
     to->names = kept.names;
-    text_pool_share(from->texts); /* first: it may be the one that `to` has */
+    text_pool_share(from->texts); /* share first: `to` may own the same pool */
     text_pool_free(kept.texts);
     assign_names(to->names, from->names, from->call_count);
 #define ROWS(rows, count, room) \

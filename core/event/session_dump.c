@@ -1,7 +1,7 @@
-/* A session as text: everything in it, one row a line, each row under the turn it belongs to.
+/* Writes a session as text: all of it, one row per line, each row under its turn.
  *
- * This is what goldens hold and what two folds are compared by, so a field that is left out here is a field that no
- * test sees. Numbers that are 0 and say "not yet" are left out to keep lines readable; that loses nothing. */
+ * Goldens hold this text, and tests compare two folds by it. So no test sees a field that is missing here. Numbers
+ * that are 0 for "not yet" are left out, which keeps lines readable and loses nothing. */
 
 #include "base/json.h"
 #include "base/utf8.h"

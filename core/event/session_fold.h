@@ -1,5 +1,5 @@
 #pragma once
-/* The inside of the fold, shared by the session_*.c files; nobody else includes it. */
+/* Internals of the fold, shared by the session_*.c files. No other file includes this. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -7,21 +7,21 @@
 
 /* An interned text, and the rows it is the id of. */
 struct session_name {
-    uint32_t start;              /* of its text */
+    uint32_t start;              /* offset of its text */
     uint32_t call;               /* newest row with this id, SESSION_NONE */
-    uint32_t ask;                /* the same */
-    uint32_t checkpoint;         /* the ask whose checkpoint it names */
+    uint32_t ask;                /* newest row with this id, SESSION_NONE */
+    uint32_t checkpoint;         /* the ask whose checkpoint has this name */
     uint32_t program, workspace; /* newest rows with this id */
-    bool redoes;                 /* that one was kept by an undo: bringing it back does the write again */
+    bool redoes;                 /* an undo saved this checkpoint: restoring it redoes the write */
 };
 
 struct session_names {
-    struct strbuf texts;        /* each with its NUL, end to end */
+    struct strbuf texts;        /* all texts, each with its NUL */
     struct session_name *names; /* by number; 0 is "" */
     uint32_t count, room;
-    uint32_t *slots;        /* open addressing; numbers, 0 is free */
+    uint32_t *slots;        /* open addressing; numbers, 0: free */
     uint32_t slot_room;     /* a power of two */
-    uint32_t kept_for_undo; /* the checkpoint of the undo under way, 0 */
+    uint32_t kept_for_undo; /* the checkpoint of the undo in progress, 0: none */
     uint32_t *older_call;   /* by row of calls: the row before it with the same id, SESSION_NONE */
     uint32_t older_room;
     struct arena scratch; /* for the event being applied */
@@ -30,12 +30,12 @@ struct session_names {
 
 struct session_names *session_names_new(void);
 void session_names_free(struct session_names *names);
-/* The number of a text, given one if it has none; 0 for NULL and "". */
+/* The number of a text, which it gets if it has none; 0 for NULL and "". */
 uint32_t session_intern(struct session *session, const char *text);
 /* The number of a text that has one, else 0. */
 uint32_t session_interned(const struct session *session, const char *text);
 
-/* One event on its way into the session. */
+/* One event while it is applied to the session. */
 struct fold {
     struct session *session;
     const struct event *event;
@@ -43,19 +43,19 @@ struct fold {
     int64_t t;
 };
 
-/* Notes that the event makes no sense here: "tool.started: " and the text. */
+/* Records that the event makes no sense here: "tool.started: " and the text. */
 void fold_fault(const struct fold *fold, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A JSON field as a value, until the event is applied; NULL when it is missing, or larger than anything of ours. */
+/* Parses a JSON field, valid until the event is applied. NULL if it is missing, or larger than any of ours. */
 const struct json *fold_json(const struct fold *fold, const char *text);
 /* A text for a row. */
 const char *fold_text(const struct fold *fold, const char *text);
-/* The newest turn when the event can add to it; else NULL, and a fault is noted. */
+/* The newest turn if the event can add to it; else NULL, and records a fault. */
 struct session_turn *fold_turn(const struct fold *fold);
-/* Row of the step with this number in the newest turn, added when it is the next one (0: the one being answered, or a
- * new one). SESSION_NONE, and a fault, when it cannot be. */
+/* Row of the step with this number in the newest turn, added if it is the next one. 0: the current step, or a new
+ * one. SESSION_NONE and a fault if it is neither. */
 uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t number);
 
-/* session_calls.c: what happens to calls and questions. */
+/* session_calls.c: calls and questions. */
 void fold_answer_calls(const struct fold *fold, struct session_turn *turn, uint32_t step);
 void fold_waves_planned(const struct fold *fold);
 void fold_tool_started(const struct fold *fold);
@@ -71,15 +71,15 @@ void fold_tool_finished(const struct fold *fold);
 void fold_late_suppressed(const struct fold *fold);
 /* Row of the call with this id in the event's turn or an older one, SESSION_NONE when there is none. */
 uint32_t fold_find_call(const struct fold *fold, const char *id);
-/* Calls of the turn that have no outcome. */
+/* Number of calls of the turn without an outcome. */
 uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn);
 
-/* session_programs.c: programs that go on beyond their call, and their workspaces. */
+/* session_programs.c: programs that outlive their call, and their workspaces. */
 void fold_workspace_state(const struct fold *fold);
 void fold_workspace_op(const struct fold *fold);
 void fold_program_started(const struct fold *fold);
 void fold_program_output(const struct fold *fold);
 void fold_program_input(const struct fold *fold);
 void fold_program_ended(const struct fold *fold);
-/* The session ended: what still runs does so no longer. */
+/* The session ended: marks programs that still ran as left. */
 void fold_programs_left(struct session *session);

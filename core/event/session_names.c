@@ -1,11 +1,10 @@
-/* Interned texts.
+/* Interned texts of a session: each text once, with a number.
  *
- * Ids, tools and states recur in nearly every row of a session; rows hold a number instead. The same table answers
- * "which call is c4": a name knows the newest row it is the id of, so a look-up is one probe however many calls there
- * are.
+ * Ids, tools and states recur in nearly every row, so rows hold a number instead. The same table answers "which call
+ * is c4": a name has the newest row with that id, so a look-up is one probe, however many calls there are.
  *
- * A session must stay small whatever was recorded, so a name is short: of a longer text the beginning and a digest of
- * the whole are kept. Two long ids that differ anywhere stay two names. */
+ * A session must stay small, whatever was recorded, so names are short. Of a longer text the table keeps the
+ * beginning and a digest of the whole. Two long ids that differ anywhere stay two names. */
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -14,7 +13,7 @@
 #define NAME_MAX_BYTES 200
 #define NAME_ROOM      (NAME_MAX_BYTES + 24)
 
-/* The name of no row yet. */
+/* A name that no row has as its id yet. */
 static struct session_name new_name(uint32_t start)
 {
     return (struct session_name){.start = start,
@@ -115,7 +114,7 @@ uint32_t session_intern(struct session *session, const char *text)
     if (*slot)
         return *slot;
     if (names->texts.len > UINT32_MAX - NAME_ROOM)
-        return 0; /* four thousand million bytes of names: nothing that was recorded */
+        return 0; /* 4 GB of names: no real recording */
     GROW(names->names, names->count, names->room);
     names->names[names->count] = new_name((uint32_t)names->texts.len);
     strbuf_add(&names->texts, text, strlen(text) + 1);

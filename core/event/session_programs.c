@@ -1,9 +1,8 @@
-/* The fold of programs that go on beyond their call, and of the workspaces they run in.
+/* The fold of programs that outlive their call, and of their workspaces.
  *
- * A program is a row; what it printed stays in the journal. So that whoever shows it need not look through
- * everything else that happened meanwhile, each piece that was printed or typed knows the one before it: from the
- * newest back, the cost is that of what is shown. Of a workspace only its newest state counts, and that is a line too.
- */
+ * A program is a row; its output stays in the journal. Each piece of output or input links to the previous piece of
+ * the same program. So a view reads back from the newest piece and pays only for what it shows. Of a workspace only
+ * the newest state counts, which is also one line. */
 
 #include "base/mem.h"
 #include "session_fold.h"
@@ -31,7 +30,7 @@ void fold_workspace_state(const struct fold *fold)
     session->newest_workspace = *row;
 }
 
-/* One that was cleaned up is gone, unless it was to stay or could not be removed. */
+/* A cleanup removes a workspace, unless it was kept or the removal failed. */
 void fold_workspace_op(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -91,7 +90,7 @@ static uint32_t count_lines(const char *text)
     return lines;
 }
 
-/* A line that has not ended, and ends like one that wants an answer: a progress bar does not. */
+/* True for an unfinished line that ends like a question. A progress bar does not. */
 static bool looks_like_a_question(const char *text)
 {
     size_t len = strlen(text);
@@ -100,7 +99,7 @@ static bool looks_like_a_question(const char *text)
     return len && strchr("?:>$#]", text[len - 1]);
 }
 
-/* Something that was printed or typed: it knows what came before it. */
+/* Adds a piece of output or input, linked to the piece before it. */
 static void add_piece(const struct fold *fold, struct session_program *program)
 {
     struct session *session = fold->session;
@@ -153,7 +152,7 @@ void fold_program_ended(const struct fold *fold)
     program->asks = program->left = false;
 }
 
-/* A program lives as long as its session. */
+/* A program ends with its session. */
 void fold_programs_left(struct session *session)
 {
     for (uint32_t row = session->program_count; row-- > session->left_programs;)

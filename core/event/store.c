@@ -1,11 +1,11 @@
-/* keyturn.db, the one file that talks to SQLite.
+/* keyturn.db: the only file that uses SQLite (store.h).
  *
- * Every call takes the store's mutex: SQLite could serialise by itself, but a search and the reading of its rows are
- * one thing here. Another keyturn may have the same file open; its writes are short and are waited for.
+ * Every call takes the store's mutex. SQLite could serialize calls itself, but here a search and reading its rows
+ * are one operation. Another keyturn may have the same file open. Its writes are short, and we wait for them.
  *
- * Memory is found by words. What is searched for is the user's prompt, so it must never be read as query syntax: its
- * words are taken out, each put in quotes, and joined with OR; BM25 then ranks what shares rare words above what shares
- * common ones. */
+ * Memory is searched by words. The query is the user's prompt and must never be read as query syntax. So its words
+ * are extracted, quoted and joined with OR. BM25 then ranks memories with shared rare words above those with shared
+ * common words. */
 
 #include "store.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ struct store {
     pthread_mutex_t mutex;
 };
 
-/* Each entry brings the schema from one version (its index) to the next. Never change one that was released. */
+/* Each entry upgrades the schema from one version (its index) to the next. Never change a released entry. */
 static const char *const migrations[] = {
     "CREATE TABLE session (id TEXT PRIMARY KEY, path TEXT, workspace TEXT, title TEXT, status TEXT, model TEXT,"
     " created_us INTEGER NOT NULL, updated_us INTEGER NOT NULL, turns INTEGER NOT NULL) WITHOUT ROWID;"
@@ -41,7 +41,7 @@ static const char *const migrations[] = {
     "CREATE TABLE decision (id INTEGER PRIMARY KEY, session TEXT, turn INTEGER NOT NULL, text TEXT NOT NULL,"
     " wall_us INTEGER NOT NULL);"
     "CREATE TABLE lesson (tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID;",
-    "ALTER TABLE session ADD COLUMN writes INTEGER NOT NULL DEFAULT -1;", /* -1: nobody counted */
+    "ALTER TABLE session ADD COLUMN writes INTEGER NOT NULL DEFAULT -1;", /* -1: unknown */
 };
 
 static int store_failed(struct store *store, struct err *err)
@@ -99,7 +99,7 @@ static char *column_text(sqlite3_stmt *statement, int place)
     return xstrdup(text ? (const char *)text : "");
 }
 
-/* Runs a statement that gives no rows. */
+/* Runs a statement without result rows. */
 static int run(struct store *store, sqlite3_stmt *statement, struct err *err)
 {
     return sqlite3_step(statement) == SQLITE_DONE ? 0 : store_failed(store, err);
@@ -126,7 +126,8 @@ static int read_version(struct store *store, int *version)
     return 0;
 }
 
-/* Inside a transaction that takes the write lock first, so that two programs starting at once do not both build. */
+/* Runs inside a transaction that takes the write lock first, so that two programs that start at once do not both
+ * create the schema. */
 static int migrate(struct store *store, struct err *err)
 {
     const int newest = (int)COUNT_OF(migrations);
@@ -148,16 +149,16 @@ static int migrate(struct store *store, struct err *err)
     return 0;
 }
 
-/* The journals are the truth, so a turn does not wait for the disk on behalf of this file: with a write-ahead log a
- * power cut loses the last memories at most, never the database. The log is folded in when it has grown, not at every
- * close. */
+/* The journals are the source of truth, so a turn must not wait for the disk because of this file. With a
+ * write-ahead log a power cut loses at most the last memories, never the database. SQLite merges the log after it
+ * has grown, not at every close. */
 static void relax(struct store *store)
 {
     execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
-/* SQLite would make the file with the permissions of the umask. */
+/* SQLite would create the file with the permissions of the umask. */
 static int make_private(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
@@ -299,8 +300,8 @@ static bool is_word_byte(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
-/* "fix the parser!" as "fix" OR "the" OR "parser". Letters, digits and everything beyond ASCII are kept; what the
- * tokenizer makes of them is its business, but nothing in quotes without a quote is syntax. */
+/* Turns "fix the parser!" into "fix" OR "the" OR "parser". Keeps letters, digits and all characters beyond ASCII.
+ * The tokenizer may split them, but quoted text without a quote is never syntax. */
 static void query_words(struct strbuf *out, const char *text)
 {
     CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
@@ -332,7 +333,7 @@ int store_memory_search(struct store *store, const char *query, size_t limit, st
         return 0;
     }
     LOCK(store);
-    /* bm25() is negative, and the smaller the better. */
+    /* bm25() is negative; smaller is better. */
     CLEANUP(statement)
     sqlite3_stmt *statement =
         prepare(store, "SELECT memory.id, memory.text, -bm25(memory_words) AS score FROM memory_words"

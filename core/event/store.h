@@ -1,10 +1,12 @@
 #pragma once
-/* keyturn.db: what outlives a session. The list of sessions, episodic memory (full text, ranked by BM25), records of
- * decisions. The journals are the truth; this file can be deleted and only memory is forgotten.
+/* keyturn.db: data that outlives a session: the list of sessions, episodic memory (full text, ranked by BM25),
+ * records of decisions.
  *
- * A store may be used from several threads at once (calls are serialised inside), so loading memory can happen on the
- * pool. Opening creates the file (0600) and brings an older schema up to date; a file that is no database is an error
- * that says so, and the caller goes on without a store. */
+ * The journals are the source of truth. If the user deletes this file, only memory is lost.
+ *
+ * Several threads may use a store at once, because calls are serialized inside. So memory can be loaded on the pool.
+ * Opening creates the file (0600) and upgrades an older schema. A file that is not a database is an error that says
+ * so, and the caller continues without a store. */
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -22,7 +24,7 @@ struct store_session {
     int64_t turns;
     int64_t writes; /* applied; -1: not known */
 };
-/* Adds it or brings it up to date. */
+/* Adds or updates a session. */
 int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
 /* Newest first. The caller frees with store_sessions_free. */
 int store_sessions(struct store *store, size_t limit, struct store_session **list, size_t *count,
@@ -36,14 +38,14 @@ struct store_memory {
 };
 int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us,
                      struct err *err) CHECKED;
-/* Memories that share words with `query` (any text: it is never read as query syntax), best first. */
+/* Memories that share words with `query`, best first. The query is plain text and never query syntax. */
 int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
                         struct err *err) CHECKED;
 void store_memory_free(struct store_memory *list, size_t count);
 
-/* One decision: what was asked and what was said. */
+/* Records one decision: the question and the answer. */
 int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
                        struct err *err) CHECKED;
-/* What was learned of a tool: calls and failures, summed over sessions. */
+/* Records experience with a tool: calls and failures, summed over sessions. */
 int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err) CHECKED;
 int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err) CHECKED;

@@ -1,7 +1,7 @@
-/* A set of texts: an arena, and a table of open addressing that leads to them by what they say.
+/* A set of texts: an arena, and a hash table with open addressing to find them by content.
  *
- * The key is the text itself and not the event it came from: a recording may have two events of one number, and the
- * same arguments, paths and reasons recur all through a session. */
+ * The key is the text itself and not the event that it came from. A recording may have two events with one number,
+ * and the same arguments, paths and reasons recur throughout a session. */
 
 #include "text_pool.h"
 #include "base/arena.h"
@@ -67,7 +67,7 @@ static void grow(struct text_pool *pool)
 
 const char *text_pool_put(struct text_pool *pool, const char *text, size_t max_chars)
 {
-    /* Four bytes is the longest a character can be: no more of a long text is looked at. */
+    /* A character has at most four bytes, so no more of a long text is read. */
     size_t len = text ? strnlen(text, max_chars * 4 + 1) : 0, keep = utf8_prefix(text, len, max_chars);
     CLEANUP(strbuf) struct strbuf cut = STRBUF_INIT;
     if (!len)

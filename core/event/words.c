@@ -1,4 +1,4 @@
-/* Calls and their outcomes in a few words. */
+/* Describes calls and their outcomes in a few words (words.h). */
 
 #include "words.h"
 #include "base/json.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_TEXT    60 /* bytes of a text that is shown and not counted */
+#define SHORT_TEXT    60 /* bytes of a text that is shown instead of counted */
 #define SUBJECT_MAX   200
 #define SCRIPT_CHARS  100
 #define ARGUMENTS_MAX 400 /* bytes; no row is longer */
@@ -43,8 +43,8 @@ static void add_value(struct strbuf *out, const struct json *value)
     }
 }
 
-/* What a call runs, its script or its command. Of long code the line that says what it is about: the first with
- * something in it, without the sign of a comment. NULL: it runs nothing. */
+/* Adds what a call runs: its script or command. Of long code, the first line that is not empty, without its comment
+ * sign. Returns NULL if the call runs nothing. */
 static const struct json *add_code(struct strbuf *out, const struct json *arguments)
 {
     const struct json *code = json_get(arguments, "script");
@@ -60,7 +60,7 @@ static const struct json *add_code(struct strbuf *out, const struct json *argume
     return code;
 }
 
-/* Returns what of it is code. */
+/* Returns the argument that is code. */
 static const struct json *add_subject(struct strbuf *out, const struct json *arguments)
 {
     size_t from = out->len;
@@ -151,7 +151,7 @@ void words_program_error(struct strbuf *out, const struct json *output)
     strbuf_addstr(out, error ? error : "a signal ended its program");
 }
 
-/* Both `File "<script>", line 3, in f` of a traceback and `(<script>, line 3)` of a syntax error. */
+/* Matches both `File "<script>", line 3, in f` of a traceback and `(<script>, line 3)` of a syntax error. */
 size_t words_script_line(const char *text)
 {
     static const char name[] = "<script>";
@@ -167,7 +167,7 @@ size_t words_script_line(const char *text)
     return found;
 }
 
-/* Of a message with a traceback below it: the message, and the line of the script. */
+/* For a message with a traceback below it: adds the message, and the line of the script. */
 static void add_failure(struct strbuf *out, const char *error)
 {
     const char *traceback = strstr(error, "\nTraceback (most recent call last)");
@@ -197,7 +197,7 @@ void words_one_line(struct strbuf *out, const char *text)
         strbuf_add(out, raised, utf8_prefix(raised, len, WORDS_LINE_CHARS));
         return;
     }
-    for (; *text && out->len - from < 4 * WORDS_LINE_CHARS; text++) { /* no character is longer than four bytes */
+    for (; *text && out->len - from < 4 * WORDS_LINE_CHARS; text++) { /* a character has at most four bytes */
         bool blank = strchr(" \t\r\n", *text);
         if (!blank)
             strbuf_addch(out, *text);
@@ -245,7 +245,11 @@ const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX])
 const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX])
 {
     const char *end = words_program_end(call->program_end, out);
-    return end ? end : call_state_name((enum call_state)call->state);
+    if (end)
+        return end;
+    return call->state == CALL_PLANNED  ? "queued"
+           : call->state == CALL_ASKING ? "waiting"
+                                        : call_state_name((enum call_state)call->state);
 }
 
 void words_call_times(struct strbuf *out, const struct session_call *call)

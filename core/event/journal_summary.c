@@ -1,8 +1,10 @@
-/* Two windows on the file. The one at its beginning is widened until the first prompt is in it, the one at its end
- * until a whole line is; neither beyond a limit, so the cost of a look is bounded whatever was recorded. Where they
- * meet, the whole file is read once and everything is known. */
+/* Summarizes a journal from two windows of the file (journal_summary.h).
+ *
+ * The window at the beginning grows until it contains the first prompt, the one at the end until it contains a whole
+ * line. Both have a limit, so the cost is bounded, whatever was recorded. If they meet, the whole file is read once
+ * and everything is known. */
 
-#include "peek.h"
+#include "journal_summary.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -18,7 +20,7 @@
 #define WIDER      4
 
 struct look {
-    struct peek *peek;
+    struct journal_summary *peek;
     int fd;
     size_t len;
     bool first; /* the next line must be session.started */
@@ -32,12 +34,12 @@ static void set(char **place, const char *text)
     *place = xstrdup(text);
 }
 
-static void set_model(struct peek *peek, const struct event_model_info *model)
+static void set_model(struct journal_summary *peek, const struct event_model_info *model)
 {
     set(&peek->model, model ? model->name : NULL);
 }
 
-static void take(struct peek *peek, const struct event *event)
+static void take(struct journal_summary *peek, const struct event *event)
 {
     if (event->turn > peek->turns)
         peek->turns = event->turn;
@@ -58,7 +60,7 @@ static void take(struct peek *peek, const struct event *event)
     case EVENT_MODEL_DELTA:
     case EVENT_TOOL_STARTED:
     case EVENT_TOOL_OUTPUT:
-        peek->under_way = true; /* the end of a long one may say no more than this */
+        peek->under_way = true; /* the window at the end may show only this of a long turn */
         break;
     case EVENT_WRITE_PROPOSED:
         peek->under_way = peek->waits = true;
@@ -79,7 +81,7 @@ static void take(struct peek *peek, const struct event *event)
     }
 }
 
-/* Reads `want` bytes at `from`; fewer when the file has become shorter. */
+/* Reads `want` bytes at `from`; fewer if the file became shorter. */
 static int read_at(const struct look *look, size_t from, size_t want, struct strbuf *out, struct err *err)
 {
     strbuf_reset(out);
@@ -97,7 +99,7 @@ static int read_at(const struct look *look, size_t from, size_t want, struct str
     return 0;
 }
 
-/* -1: the file is no journal. */
+/* Returns -1 if the file is not a journal. */
 static int take_line(struct look *look, const char *line, size_t len, bool ended, struct err *err)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -117,8 +119,8 @@ static int take_line(struct look *look, const char *line, size_t len, bool ended
     return 0;
 }
 
-/* Takes the lines of a window that begins with a line or, `inside`, somewhere in one, which is then left out, as is one
- * that ends behind the window. `taken` is where the last line ended. */
+/* Reads the lines of a window. The window begins with a line or, if `inside`, within one, which is skipped. A line
+ * that ends after the window is skipped too. `taken` is the end of the last line. */
 static int take_lines(struct look *look, const struct strbuf *text, bool inside, bool to_end, size_t *taken,
                       struct err *err)
 {
@@ -137,12 +139,12 @@ static int take_lines(struct look *look, const struct strbuf *text, bool inside,
     return 0;
 }
 
-/* Nothing but what the file says of it; a wider window reads anew. */
+/* Resets the summary; a wider window reads everything again. */
 static void begin(struct look *look)
 {
-    peek_release(look->peek);
-    *look->peek =
-        (struct peek){.prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
+    journal_summary_release(look->peek);
+    *look->peek = (struct journal_summary){
+        .prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
     look->first = true;
 }
 
@@ -156,7 +158,7 @@ static int look_at_head(struct look *look, struct strbuf *text, size_t *head, st
         if (want == look->len || window >= WINDOW_MAX || (*look->peek->prompt && !look->first))
             break;
     }
-    return look->first ? err_set(err, "there is no whole line at its beginning") : 0;
+    return look->first ? err_set(err, "it does not begin with a complete line") : 0;
 }
 
 static int look_at_tail(struct look *look, struct strbuf *text, size_t head, struct err *err)
@@ -171,35 +173,35 @@ static int look_at_tail(struct look *look, struct strbuf *text, size_t head, str
     } while (from > head && window < WINDOW_MAX && (window *= WIDER) &&
              (!newline || newline + 1 == text->buf + text->len));
     look->peek->all = from == head;
-    look->peek->waits &= look->peek->all; /* who knows what was said in between */
+    look->peek->waits &= look->peek->all; /* an answer may be in the unread part */
     return take_lines(look, text, from > head, true, &taken, err);
 }
 
-int peek_read(struct peek *peek, const char *path, struct err *err)
+int journal_summary_read(struct journal_summary *peek, const char *path, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     size_t head = 0;
-    *peek = (struct peek){0};
+    *peek = (struct journal_summary){0};
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_set_errno(err, errno, "the file could not be opened");
     if (!S_ISREG(st.st_mode))
         return err_set(err, "this is no regular file");
     struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};
     if (look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err))) {
-        peek_release(peek);
+        journal_summary_release(peek);
         return -1;
     }
     peek->all |= head >= look.len;
     return 0;
 }
 
-void peek_release(struct peek *peek)
+void journal_summary_release(struct journal_summary *peek)
 {
     free(peek->prompt);
     free(peek->workspace);
     free(peek->model);
     free(peek->ended);
-    *peek = (struct peek){0};
+    *peek = (struct journal_summary){0};
 }
