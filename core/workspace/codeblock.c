@@ -1,4 +1,6 @@
-/* A fence without an end ends the search: whatever begins behind it has no end either. */
+/* Finds fenced code blocks in a text, and names the file and program of each (codeblock.h).
+ *
+ * An unterminated fence ends the search: every fence after it is unterminated too. */
 
 #include "codeblock.h"
 #include "base/arena.h"

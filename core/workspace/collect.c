@@ -1,11 +1,15 @@
-/* Both kinds of collection go the same way: the hits of a pattern in order, each opened beneath the root and judged by
- * its descriptor, each file once by its real path, and then `take` with a limit. What differs is the limits and what a
- * link to nothing means. */
+/* Collects files that programs left in a workspace: by patterns, or by an output spec with limits (collect.h).
+ *
+ * Both kinds take the same path: the hits of a pattern in order, each opened beneath the root and judged by its
+ * descriptor, each file once by its real path, then `take` with a limit. Only the limits and the treatment of dangling
+ * links differ. */
 
 #include "collect.h"
+#include "base/arena.h"
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "glob.h"
@@ -13,26 +17,26 @@
 #include "inside.h"
 #include "metadata.h"
 #include "mime.h"
-#include "outputspec.h"
 #include "versions.h"
 #include "workspace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
-#define SKIPPED_MAX 1000 /* reasons; more tell nothing new */
+#define SKIPPED_MAX 1000 /* reasons kept; more add no information */
 
 struct collection {
     struct workspace *ws;
-    const struct output_spec *spec; /* with the limits that hold; NULL: all files, whole up to the read limit */
+    const struct output_spec *spec; /* with effective limits; NULL: all files, whole up to the read limit */
     struct collected *out;
     struct hash_map seen; /* real paths */
     int64_t left;         /* bytes that may still be read */
-    bool as_found;        /* a file is its path, not what that leads to */
+    bool as_found;        /* identify a file by its path, not by its target */
 };
 
-/* What became of a hit. */
+/* The outcome of a hit. */
 enum taken { TAKEN, PASSED, FAILED };
 
 void collected_release(struct collected *out)
@@ -61,7 +65,7 @@ static enum taken skip(struct collection *c, const char *name, const char *why)
     return PASSED;
 }
 
-/* Up to `limit` bytes, whatever size the file claims to have. 0, or -1 with errno. */
+/* Reads up to `limit` bytes, whatever size the file reports. Returns 0, or -1 with errno. */
 static int read_up_to(int fd, size_t limit, int64_t size, struct strbuf *out)
 {
     size_t guess = size < 0 || (uint64_t)size > limit ? limit : (size_t)size;
@@ -101,7 +105,7 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
         limit = c->left;
     if (limit > 0 && read_up_to(fd, (size_t)limit + 1, st->st_size, &content) < 0)
         return skip(c, name, strerrordesc_np(errno));
-    /* One byte more tells, whatever its size was: a program may be writing to it. */
+    /* Reading one byte more shows the truth, whatever the size was: a program may be writing to the file. */
     int64_t size = st->st_size > (int64_t)content.len ? st->st_size : (int64_t)content.len;
     if ((int64_t)content.len > limit)
         strbuf_set_len(&content, (size_t)limit);
@@ -127,13 +131,13 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
     struct collected *out = c->out;
     GROW(out->files, out->count, out->room);
     out->files[out->count++] = file;
-    /* Without a spec every file is cut at the same place, which its flag says; only running out of all room is a limit.
-     */
+    /* Without a spec every file is cut at the same limit, which its flag records. Only the total limit counts as
+     * limits_hit. */
     out->limits_hit |= file.truncated && (c->spec || c->left <= 0);
     return TAKEN;
 }
 
-/* The hit cannot be opened. */
+/* Handles a hit that cannot be opened. */
 static enum taken refuse(struct collection *c, const struct glob_hit *hit, const struct err *why, struct err *err)
 {
     if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR)) {
@@ -152,17 +156,14 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     CLEANUP(free) char *real = NULL;
     struct err own = ERR_INIT;
     struct stat st;
-    /* Only what has been seen to be a file is opened for reading: behind a link may be a FIFO, which opening would
-     * wake.
-     */
+    /* Open only known files for reading: a link may lead to a FIFO, and opening it would wake its writer. */
     CLEANUP(fd)
     int seen = hit->linked ? inside_open(c->ws->root, hit->path, O_PATH, &real, &own)
                            : beneath_openat(c->ws->root, hit->path, O_PATH | O_NOFOLLOW, 0, &own);
     if (seen < 0)
         return refuse(c, hit, &own, err);
     const char *itself = real && !c->as_found ? real : hit->path;
-    /* Outputs are called as they were asked for: "out/report" although it is a link to what a program made elsewhere.
-     */
+    /* Outputs keep the requested name: "out/report", even if that is a link to a file elsewhere. */
     const char *name = c->spec ? hit->path : itself;
     if (fstat(seen, &st) < 0)
         return skip(c, name, strerrordesc_np(errno));
@@ -177,7 +178,7 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     return fd < 0 ? skip(c, name, strerrordesc_np(errno)) : take(c, fd, &st, name, err);
 }
 
-/* All hits of one pattern, until a limit ends it. */
+/* Collects all hits of one pattern, until a limit ends it. */
 static int collect_pattern(struct collection *c, const char *pattern, struct err *err)
 {
     CLEANUP(glob_hits) struct glob_hits hits;
@@ -288,7 +289,8 @@ static int collect_and_record(struct workspace *ws, const struct output_spec *sp
     struct collection c = {.ws = ws, .spec = &limits, .out = out, .left = limits.max_total_bytes};
     if (collect(&c, (const char *const *)spec->globs, spec->glob_count, err) < 0)
         return -1;
-    /* Programs may have written more than the policy allows; what they made is handed over, but not in silence. */
+    /* Programs may have written more than the policy allows. Their files are still collected, but the result says
+     * so. */
     out->limits_hit |= workspace_check_disk(ws, 0, NULL) < 0;
     struct record record = {.spec = spec, .out = out, .clock = ws->clock};
     if (metadata_update(ws->root, ws->clock, add_record, &record, err) == 0)
@@ -307,4 +309,134 @@ int collect_outputs(struct workspace *ws, const struct output_spec *spec, struct
     int status = collect_and_record(ws, spec, out, &own);
     json_add_int(&span.attrs, SPAN_COUNT, (int64_t)out->count);
     return span_end(&span, status, &own, err);
+}
+
+/* ---- what to collect ---- */
+
+/* One table gives both spellings of each member and its target. A member of the wrong type is an error in either
+ * spelling, even if the other one wins. */
+
+enum kind { TEXTS, NUMBER, BOOLEAN, TEXT };
+
+static const struct row {
+    const char *snake, *legacy;
+    enum kind kind;
+    size_t offset;
+} rows[] = {
+    {"globs", "Globs", TEXTS, offsetof(struct output_spec, globs)},
+    {"max_files", "MaxFiles", NUMBER, offsetof(struct output_spec, max_files)},
+    {"max_file_bytes", "MaxFileBytes", NUMBER, offsetof(struct output_spec, max_file_bytes)},
+    {"max_total_bytes", "MaxTotalBytes", NUMBER, offsetof(struct output_spec, max_total_bytes)},
+    {"save", "Save", BOOLEAN, offsetof(struct output_spec, save)},
+    {"name_template", "NameTemplate", TEXT, offsetof(struct output_spec, name_template)},
+    {"inline", "Inline", BOOLEAN, offsetof(struct output_spec, inline_content)},
+};
+
+static void drop_globs(struct output_spec *spec)
+{
+    for (size_t i = 0; i < spec->glob_count; i++)
+        free(spec->globs[i]);
+    free(spec->globs);
+    spec->globs = NULL;
+    spec->glob_count = 0;
+}
+
+static int wrong(struct err *err, const struct json *value, const char *wanted)
+{
+    return err_set(err, "%.100s is not %s but of type %s", value->key, wanted, json_type_name(value->type));
+}
+
+static int set_texts(struct output_spec *spec, const struct json *value, struct err *err)
+{
+    static const char wanted[] = "a list of texts";
+    if (value->type != JSON_ARRAY)
+        return wrong(err, value, wanted);
+    json_each (item, value) {
+        if (item->type != JSON_STRING)
+            return wrong(err, value, wanted);
+    }
+    drop_globs(spec);
+    spec->globs = xcalloc(value->count + 1, sizeof(*spec->globs));
+    json_each (item, value) {
+        spec->globs[spec->glob_count++] = xmemdup0(item->text, item->len);
+    }
+    return 0;
+}
+
+/* A whole number as written: no point and no exponent. */
+static int set_number(int64_t *place, const struct json *value, struct err *err)
+{
+    int64_t number =
+        value->type == JSON_NUMBER && !strpbrk(value->text, ".eE") ? json_int(value, INT64_MIN) : INT64_MIN;
+    if (number == INT64_MIN)
+        return wrong(err, value, "a whole number");
+    *place = number;
+    return 0;
+}
+
+static int set_member(struct output_spec *spec, const struct row *row, const struct json *value, struct err *err)
+{
+    void *place = (char *)spec + row->offset;
+    if (value->type == JSON_NULL)
+        return 0;
+    switch (row->kind) {
+    case TEXTS:
+        return set_texts(spec, value, err);
+    case NUMBER:
+        return set_number(place, value, err);
+    case BOOLEAN:
+        if (value->type != JSON_TRUE && value->type != JSON_FALSE)
+            return wrong(err, value, "true or false");
+        *(bool *)place = value->type == JSON_TRUE;
+        return 0;
+    case TEXT:
+        if (value->type != JSON_STRING)
+            return wrong(err, value, "a text");
+        free(*(char **)place);
+        *(char **)place = xmemdup0(value->text, value->len);
+        return 0;
+    }
+    BUG("no such kind");
+}
+
+int output_spec_read(struct output_spec *spec, const struct json *object, struct err *err)
+{
+    *spec = (struct output_spec){0};
+    if (object->type != JSON_OBJECT)
+        return object->type == JSON_NULL ? 0 : err_set(err, "what to collect is not an object");
+    for (int snake = 0; snake <= 1; snake++) /* the preferred spelling last, so that it wins */
+        json_each (member, object) {
+            for (size_t i = 0; i < COUNT_OF(rows); i++)
+                if (snake ? strcmp(member->key, rows[i].snake) == 0 : strcasecmp(member->key, rows[i].legacy) == 0)
+                    if (set_member(spec, &rows[i], member, err) < 0)
+                        return -1;
+        }
+    return 0;
+}
+
+int output_spec_parse(struct output_spec *spec, const char *text, size_t len, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    *spec = (struct output_spec){0};
+    const struct json *object = json_parse(&arena, text, len, err);
+    return object ? output_spec_read(spec, object, err) : -1;
+}
+
+struct output_spec output_spec_effective(const struct output_spec *spec)
+{
+    struct output_spec out = *spec;
+    if (out.max_files <= 0)
+        out.max_files = OUTPUT_MAX_FILES;
+    if (out.max_file_bytes <= 0 || out.max_file_bytes > OUTPUT_MAX_FILE_BYTES)
+        out.max_file_bytes = OUTPUT_MAX_FILE_BYTES;
+    if (out.max_total_bytes <= 0)
+        out.max_total_bytes = OUTPUT_MAX_TOTAL_BYTES;
+    return out;
+}
+
+void output_spec_release(struct output_spec *spec)
+{
+    drop_globs(spec);
+    free(spec->name_template);
+    *spec = (struct output_spec){0};
 }

@@ -1,17 +1,21 @@
-/* Commands of a model, and the sessions that some of them become.
+/* Commands of a model, and the sessions that some of them become (exec.h).
  *
- * Calls and sessions are two lists. A call waits for one thing: a program's end, a look at a session, or its end;
- * whoever made it is told through `done` and the call is gone. Sessions are told apart by their names. */
+ * Calls and sessions are two lists. A call waits for one thing: the end of a program, output of a session, or the end
+ * of a session. Then `done` gets the result and the call is freed. Sessions are found by name. The last part reads the
+ * arguments of a command under the names that models use. */
 
 #include "exec.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "event/rate_limit.h"
-#include "process_output.h"
+#include "globs.h"
+#include "layout.h"
 #include "program_control.h"
-#include "programs_inside.h"
+#include "programs_internal.h"
+#include "sandbox/process_output.h"
 #include "workspace.h"
 #include <string.h>
 
@@ -20,24 +24,24 @@
 struct entry {
     struct exec *exec;
     struct entry *next;
-    struct program_session *session;
+    struct running_program *session;
     char *id;
-    struct rate_limit printed; /* program.output */
-    struct call *waiting;      /* for a look at it, or for its end */
-    int64_t ended_us;          /* 0: it runs */
-    bool by_key;               /* somebody pressed a key to end it */
+    struct rate_limit printed; /* becomes program.output */
+    struct call *waiting;      /* a call that waits for output or for the end */
+    int64_t ended_us;          /* 0: still running */
+    bool by_key;               /* the user pressed a key to end it */
 };
 
 struct call {
     struct exec *exec;
     struct call *next;
-    struct entry *entry;     /* the session it is about; NULL: a command that runs to its end */
-    struct program *program; /* that command */
+    struct entry *entry;     /* the session of this call; NULL: a command that runs to its end */
+    struct program *program; /* the program of that command */
     struct loop_task telling;
     struct strbuf result;
     exec_done *done;
     void *user;
-    bool kills; /* it waits for the end and not for a look */
+    bool kills; /* the call waits for the end, not for output */
 };
 
 struct exec {
@@ -94,7 +98,7 @@ static struct emitter *emitter_of(const struct exec *exec)
     return exec->options.programs->emitter;
 }
 
-/* Its last words, and that it is gone. `end` NULL: nobody waits for that. */
+/* Emits the remaining output and program.ended. `end` NULL: the session is freed before its program has ended. */
 static void record_end(struct entry *entry, const struct process_end *end)
 {
     CLEANUP(free) char *signal = end && end->signum ? xasprintf("killed by signal %d", end->signum) : NULL;
@@ -122,7 +126,7 @@ static void drop_entry(struct entry *entry)
     *at = entry->next;
     if (entry->waiting)
         entry->waiting->entry = NULL;
-    program_session_free(entry->session);
+    running_program_free(entry->session);
     if (!entry->ended_us)
         record_end(entry, NULL);
     free(entry->id);
@@ -149,7 +153,7 @@ static struct entry *find_entry(struct exec *exec, const char *id, struct err *e
     return NULL;
 }
 
-/* The name under either key, without the white space around it; NULL when there is none. */
+/* The session's name under either key, trimmed; NULL: none. */
 static char *named(const struct json *args)
 {
     static const char *const keys[] = {"session_id", "sessionId"};
@@ -182,7 +186,7 @@ static struct entry *named_entry(struct exec *exec, const struct json *args, str
 
 /* ---- results ---- */
 
-/* `total`: bytes that were printed, of which `output` may be a part. */
+/* `total`: all bytes printed; `output` may hold only a part of them. */
 static void add_output(struct json_writer *w, const struct exec *exec, const struct strbuf *output, size_t total)
 {
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
@@ -213,7 +217,7 @@ static void add_interaction(struct json_writer *w, const char *output)
     json_close(w, '}');
 }
 
-/* A program that never ran is no answer: whoever asked for it is told that the call failed. */
+/* A program that never ran gives no answer: the call fails. */
 static const char *status_of(const struct process_end *end)
 {
     return end->engine_failed ? "failed" : "exited";
@@ -229,17 +233,17 @@ static void add_end(struct json_writer *w, const struct process_end *end, const 
         json_add_str(w, "error", end->why);
 }
 
-/* A look at a session becomes the answer; one that has ended is forgotten with it. */
+/* Turns a look at a session into the answer. A session that has ended is freed with it. */
 static void on_seen(void *user, struct session_seen *seen)
 {
     struct call *call = user;
     struct entry *entry = call->entry;
     struct json_writer w = json_begin(&call->result);
     json_open(&w, NULL, '{');
-    json_add_str(&w, "status", seen->exited ? status_of(program_session_end(entry->session)) : "running");
+    json_add_str(&w, "status", seen->exited ? status_of(running_program_end(entry->session)) : "running");
     add_output(&w, call->exec, &seen->output, seen->output.len);
     if (seen->exited) {
-        const struct process_end *end = program_session_end(entry->session);
+        const struct process_end *end = running_program_end(entry->session);
         add_end(&w, end, end->left);
     } else {
         json_add_str(&w, "session_id", entry->id);
@@ -256,9 +260,9 @@ static void on_seen(void *user, struct session_seen *seen)
 
 static void look_now(struct call *call)
 {
-    struct session_seen seen = {.exited = program_session_exited(call->entry->session)};
+    struct session_seen seen = {.exited = running_program_exited(call->entry->session)};
     strbuf_init(&seen.output);
-    seen.window = program_session_poll(call->entry->session, seen.exited ? 0 : SESSION_POLL_LINES, &seen.output);
+    seen.window = running_program_poll(call->entry->session, seen.exited ? 0 : SESSION_POLL_LINES, &seen.output);
     on_seen(call, &seen);
     strbuf_release(&seen.output);
 }
@@ -268,7 +272,7 @@ static void look_later(struct call *call, struct entry *entry, int64_t yield_ms)
     call->entry = entry;
     entry->waiting = call;
     if (yield_ms > 0)
-        program_session_wait(entry->session, yield_ms, SESSION_POLL_LINES, on_seen, call);
+        running_program_wait(entry->session, yield_ms, SESSION_POLL_LINES, on_seen, call);
     else
         look_now(call);
 }
@@ -289,7 +293,7 @@ static void on_ended(void *user)
     struct entry *entry = user;
     struct exec *exec = entry->exec;
     entry->ended_us = loop_now_us(exec->loop);
-    record_end(entry, program_session_end(entry->session));
+    record_end(entry, running_program_end(entry->session));
     struct call *call = entry->waiting;
     if (call && call->kills) {
         entry->waiting = NULL;
@@ -326,14 +330,14 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
     struct program_spec own = *spec;
     own.prints = (struct program_prints){.record = {&entry->printed, &entry->printed}};
     entry->exec = exec;
-    entry->session = program_session_start(exec->options.programs, ws, &own, on_ended, entry, err);
+    entry->session = running_program_start(exec->options.programs, ws, &own, on_ended, entry, err);
     if (!entry->session) {
         free(entry);
         return -1;
     }
     entry->next = exec->entries;
     exec->entries = entry;
-    entry->id = xstrdup(program_session_id(entry->session));
+    entry->id = xstrdup(running_program_id(entry->session));
     rate_limit_init(&entry->printed, exec->loop, EXEC_RECORDED_MAX, emitter_of(exec),
                     &(struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = entry->id}});
     emit(emitter_of(exec), &(struct event){.type = EVENT_PROGRAM_STARTED,
@@ -390,7 +394,7 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
     return exec_write_within(exec, args, INT64_MAX, done, user, err);
 }
 
-/* What was printed before stands before what is typed, and that before the program gets it. */
+/* Journal order: earlier output, then the input. Only then does the program read it. */
 static int record_input(struct entry *entry, const char *chars, bool submits, bool ends, struct err *err)
 {
     CLEANUP(free) char *text = xasprintf("%s%s%s", chars, submits ? "\n" : "", ends ? PROGRAM_INPUT_END : "");
@@ -414,14 +418,14 @@ int exec_write_within(struct exec *exec, const struct json *args, int64_t most_m
         yield = json_get(args, "yieldMs");
     bool submits = json_bool(newline, false), ends = json_bool(json_get(args, "eof"), false);
     bool types = *chars || submits || ends;
-    if (!entry || (types && program_session_ready(entry->session, err) < 0))
+    if (!entry || (types && running_program_ready(entry->session, err) < 0))
         return -1;
     if (types && record_input(entry, chars, submits, ends, err))
         return -1;
-    if (program_session_write(entry->session, chars, strlen(chars), submits, err))
+    if (running_program_write(entry->session, chars, strlen(chars), submits, err))
         return -1;
     if (ends)
-        program_session_end_input(entry->session);
+        running_program_end_input(entry->session);
     int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
     if (yield_ms < 0)
         yield_ms = EXEC_WRITE_YIELD_MS;
@@ -435,7 +439,7 @@ int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void 
     if (!entry)
         return -1;
     struct call *call = new_call(exec, done, user);
-    if (program_session_exited(entry->session)) {
+    if (running_program_exited(entry->session)) {
         answer_killed(call, entry->id, "exited");
         drop_entry(entry);
         return 0;
@@ -443,7 +447,7 @@ int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void 
     call->kills = true;
     call->entry = entry;
     entry->waiting = call;
-    program_session_kill(entry->session, PROGRAM_GRACE_MS);
+    running_program_kill(entry->session, PROGRAM_GRACE_MS);
     return 0;
 }
 
@@ -455,20 +459,20 @@ void exec_cancel(struct exec *exec, void *user)
             continue;
         program_free(call->program);
         if (call->entry)
-            program_session_wait_end(call->entry->session);
+            running_program_wait_end(call->entry->session);
         free_call(call);
     }
 }
 
 /* ---- keys ---- */
 
-/* NULL: there is no such session that runs. */
+/* NULL: no running session has this name. */
 static struct entry *running_entry(struct program_control *control, const char *program, struct err *err)
 {
     struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
     if (entry && !entry->ended_us)
         return entry;
-    err_set(err, "there is no program %.40s", program);
+    err_set(err, "unknown program %.40s", program);
     return NULL;
 }
 
@@ -478,25 +482,32 @@ static int control_ready(struct program_control *control, const char *program, s
     if (!entry)
         return -1;
     rate_limit_flush(&entry->printed, false);
-    if (program_session_closed(entry->session))
+    if (running_program_closed(entry->session))
         return err_set(err, "the program's input has ended");
-    return program_session_ready(entry->session, err);
+    return running_program_ready(entry->session, err);
 }
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
 {
     struct entry *entry = running_entry(control, program, NULL);
     bool end = len && text[len - 1] == *PROGRAM_INPUT_END;
-    if (!entry || program_session_write(entry->session, text, len - end, false, NULL))
-        return; /* it ended in the same breath: program.ended tells */
+    if (!entry || running_program_write(entry->session, text, len - end, false, NULL))
+        return; /* the session ended meanwhile: program.ended reports it */
     if (end)
-        program_session_end_input(entry->session);
+        running_program_end_input(entry->session);
 }
 
 static bool control_hides(struct program_control *control, const char *program)
 {
     struct entry *entry = running_entry(control, program, NULL);
-    return entry && program_session_hides_input(entry->session);
+    return entry && running_program_hides_input(entry->session);
+}
+
+static void control_resize(struct program_control *control, const char *program, int rows, int cols)
+{
+    struct entry *entry = running_entry(control, program, NULL);
+    if (entry)
+        running_program_resize(entry->session, rows, cols);
 }
 
 static int control_kill(struct program_control *control, const char *program, struct err *err)
@@ -505,7 +516,7 @@ static int control_kill(struct program_control *control, const char *program, st
     if (!entry)
         return -1;
     entry->by_key = true;
-    program_session_kill(entry->session, PROGRAM_GRACE_MS);
+    running_program_kill(entry->session, PROGRAM_GRACE_MS);
     return 0;
 }
 
@@ -514,15 +525,18 @@ struct program_control *exec_control(struct exec *exec)
     return &exec->control;
 }
 
-/* ---- all of it ---- */
+/* ---- start and end of exec ---- */
 
 struct exec *exec_new(const struct exec_options *options)
 {
     struct exec *exec = xcalloc(1, sizeof(*exec));
     exec->options = *options;
     exec->loop = programs_loop(options->programs);
-    exec->control = (struct program_control){
-        .ready = control_ready, .write = control_write, .hides = control_hides, .kill = control_kill};
+    exec->control = (struct program_control){.ready = control_ready,
+                                             .write = control_write,
+                                             .hides = control_hides,
+                                             .resize = control_resize,
+                                             .kill = control_kill};
     return exec;
 }
 
@@ -550,4 +564,129 @@ void exec_free(struct exec *exec)
         free_call(exec->calls);
     }
     free(exec);
+}
+
+/* ---- the arguments of a command ---- */
+
+/* Reads the arguments of a command under the names that models use. */
+
+/* The first of the two names that is present and not null. */
+static const struct json *first_of(const struct json *args, const char *one, const char *two)
+{
+    const struct json *value = json_get(args, one);
+    if (!value || value->type == JSON_NULL)
+        value = json_get(args, two);
+    return value && value->type != JSON_NULL ? value : NULL;
+}
+
+int exec_env_read(struct env_vars *env, struct arena *arena, const struct json *said,
+                  const struct command_policy *policy, struct err *err)
+{
+    bool checked = command_policy_active(policy);
+    struct env_var *vars = arena_calloc(arena, said ? said->count + 1 : 1, sizeof(*vars));
+    *env = (struct env_vars){.items = vars};
+    if (said && said->type != JSON_OBJECT && said->type != JSON_NULL)
+        return err_set(err, "env must be an object of texts");
+    json_each (var, said) {
+        if (var->type != JSON_STRING)
+            return err_set(err, "env.%.60s must be a text", var->key);
+        if (!checked || !env_steers(var->key))
+            vars[env->count++] = (struct env_var){var->key, var->text};
+    }
+    return 0;
+}
+
+/* ---- the starting folder: checked by its text; opening the folder checks it again in the kernel ---- */
+
+/* Removes ".", ".." and empty parts. Returns -1 if a relative path climbs out; an absolute one stays at its root. */
+static int clean_path(struct strbuf *out, const char *path)
+{
+    bool absolute = *path == '/';
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        if (len == 2 && memcmp(path, "..", 2) == 0) {
+            char *slash = out->len ? memrchr(out->buf, '/', out->len) : NULL;
+            if (!out->len && !absolute)
+                return -1;
+            strbuf_set_len(out, slash ? (size_t)(slash - out->buf) : 0);
+        } else if (len && !(len == 1 && *path == '.')) {
+            if (out->len)
+                strbuf_addch(out, '/');
+            strbuf_add(out, path, len);
+        }
+        path += len;
+        path += *path == '/';
+    }
+    return 0;
+}
+
+static bool is_ours(const char *path)
+{
+    for (size_t i = 0; i < LAYOUT_DIRS; i++) {
+        size_t len = strlen(layout_rows[i].name);
+        if (strncmp(path, layout_rows[i].name, len) == 0 && (!path[len] || path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+char *cwd_normalize(const char *raw, struct err *err)
+{
+    CLEANUP(free) char *plain = xstrdup(raw);
+    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
+    for (char *at = plain; *at; at++)
+        if (*at == '\\')
+            *at = '/';
+    if (strpbrk(plain, "*?[")) {
+        err_set(err, "the working folder must not be a pattern: %.200s", raw);
+        return NULL;
+    }
+    CLEANUP(free) char *full = globs_normalize(plain);
+    if (full && clean_path(&path, full)) {
+        err_set(err, "the working folder must stay within the workspace: %.200s", raw);
+        return NULL;
+    }
+    if (path.len && !is_ours(path.buf)) {
+        err_set(err, "the working folder must be in skills, work, runs or out: %.200s", raw);
+        return NULL;
+    }
+    if (!path.len)
+        strbuf_addch(&path, '.');
+    return strbuf_detach(&path, NULL);
+}
+
+/* Programs print "/workspace/work" for "work", so models pass that. */
+static const char *below_root(const char *cwd, const char *root)
+{
+    size_t len = strlen(root);
+    return strncmp(cwd, root, len) == 0 && (!cwd[len] || cwd[len] == '/') ? cwd + len : cwd;
+}
+
+int exec_request_read(struct exec_request *request, struct arena *arena, const struct json *args,
+                      const struct command_policy *policy, const char *root, struct err *err)
+{
+    const char *command = json_str(json_get(args, "command"), "");
+    int64_t timeout = json_int(first_of(args, "timeout_sec", "timeoutSec"), 0);
+    if (timeout <= 0)
+        timeout = json_int(json_get(args, "timeout"), 0);
+    if (timeout > EXEC_TIMEOUT_MAX_S)
+        timeout = EXEC_TIMEOUT_MAX_S;
+    int64_t yield = json_int(first_of(args, "yield_time_ms", "yieldMs"), 0);
+    *request = (struct exec_request){.command = arena_strdup(arena, command),
+                                     .input = json_str(json_get(args, "stdin"), NULL),
+                                     .timeout_ms = timeout > 0 ? timeout * 1000 : EXEC_TIMEOUT_MS,
+                                     .yield_ms = yield,
+                                     .background = json_bool(json_get(args, "background"), false),
+                                     .tty = json_bool(first_of(args, "tty", "pty"), false)};
+    request->one_shot = !request->background && !request->tty && yield == 0;
+    if (!command[strspn(command, " \t\r\n")])
+        return err_set(err, "command is required");
+    if (command_policy_check(policy, command, err) ||
+        exec_env_read(&request->env, arena, json_get(args, "env"), policy, err))
+        return -1;
+    CLEANUP(free) char *cwd = cwd_normalize(below_root(json_str(json_get(args, "cwd"), ""), root), err);
+    if (!cwd)
+        return -1;
+    request->cwd = arena_strdup(arena, cwd);
+    return 0;
 }

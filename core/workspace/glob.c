@@ -1,11 +1,10 @@
-/* Patterns for paths, and the files that fit one.
+/* Patterns for paths: parses, matches, and finds the files that match.
  *
- * A pattern is read in two steps. First the choices are multiplied out, so that what is left are plain patterns, and
- * whether a `**` is a whole component can be seen in each by itself, also where a brace ends beside it. Then each is
- * turned into tokens, and a name is matched against them in one pass with two places to go back to: the last `*`, which
- * may take one more character of its component, and the last `**`, which may take one more component. Earlier ones need
- * no second try, because a later one of the same kind can take whatever they could have. So matching is polynomial,
- * whatever the pattern. */
+ * A pattern is parsed in two steps. First the choices are multiplied out, so that only plain patterns remain; in each,
+ * a `**` is visibly a whole component or not, even next to a brace. Then each becomes tokens. A name is matched against
+ * them in one pass with two points to go back to: the last `*`, which may take one more character of its component, and
+ * the last `**`, which may take one more component. Earlier ones need no second try, because a later one of the same
+ * kind can take whatever they could have taken. So matching is polynomial for every pattern. */
 
 #include "glob.h"
 #include "base/beneath.h"
@@ -159,7 +158,7 @@ static void add_alternative(struct glob *glob, char *take_text)
     }
 }
 
-/* Expands the first choice of `text` and goes on with each result; without one, `text` is an alternative. */
+/* Expands the first choice of `text` and continues with each result; without a choice, `text` is an alternative. */
 static int expand(struct glob *glob, const char *pattern, const char *text, struct err *err)
 {
     const char *why = NULL, *open = NULL;
@@ -229,7 +228,7 @@ void glob_free(struct glob *glob)
     free(glob);
 }
 
-/* A '-' first, last or right after a range stands for itself. */
+/* A '-' first, last or right after a range is literal. */
 static bool class_has(const struct token *token, uint32_t cp)
 {
     const char *at = token->class;
@@ -444,9 +443,9 @@ char *glob_base(const struct glob *glob, bool *whole)
 
 /* ---- finding files ---- */
 
-/* The walk goes through real folders. Where a link leads to a folder inside, another walk begins there under the link's
- * name. The folders that are open in this way are known, so a link to one of them is not followed. Entries behind links
- * are counted, because a few links can stand for more paths than any machine can list. */
+/* The walk visits real folders. If a link leads to a folder inside, another walk starts there under the link's name.
+ * The search tracks the folders that are open this way and follows no link to one of them. It counts entries behind
+ * links, because a few links can create more paths than any machine can list. */
 struct glob_search {
     const struct beneath *root;
     const struct glob *glob;

@@ -1,5 +1,7 @@
-/* A longer name that begins like one of ours is another variable (D14), so a name must end where a separator or the
- * text does; braces say by themselves where it ends. */
+/* Workspace variables at the start of a glob ($OUTPUT_DIR/x becomes out/x).
+ *
+ * $OUTPUT_DIRX is another variable, so a name counts only before a separator or the end of the text. Braces mark the
+ * end themselves. */
 
 #include "globs.h"
 #include "base/beneath.h"

@@ -1,10 +1,10 @@
-/* One block at a time. A workspace that was made for them is removed on a thread. */
+/* Runs the code blocks of a text, one at a time (inline.h). A thread removes a workspace created for them. */
 
 #include "inline.h"
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "programs_inside.h"
+#include "programs_internal.h"
 #include "stage.h"
 #include "workspace.h"
 #include <string.h>
@@ -12,12 +12,12 @@
 struct inline_work {
     struct inline_options options;
     struct loop *loop;
-    struct inline_work *next; /* of those under way */
+    struct inline_work *next; /* list of runs in progress */
     struct workspace *ws;
     struct arena arena;
     struct code_block *blocks;
     size_t at;
-    struct program *program; /* of the block that runs */
+    struct program *program; /* of the running block */
     struct inline_result result;
     struct span span;
     struct loop_work cleaning;
@@ -63,7 +63,7 @@ static void clean(struct loop_work *work)
     struct inline_work *inl = CONTAINER_OF(work, struct inline_work, cleaning);
     struct err err = ERR_INIT;
     if (workspace_cleanup(inl->ws, &err))
-        return; /* its record tells why */
+        return; /* its record has the reason */
 }
 
 static void on_clean(struct loop_work *work)
@@ -85,7 +85,7 @@ static void end_blocks(struct inline_work *inl)
         start_cleaning(inl);
 }
 
-/* It has left the list, and its program is gone. */
+/* Frees a run that has left the list and whose program has ended. */
 static void drop(struct inline_work *inl)
 {
     inl->dropped = true;
@@ -135,7 +135,7 @@ static void fail_block(struct inline_work *inl, const char *why)
     next_block(inl);
 }
 
-/* A block that went well is its output; one that did not is a line that says so, and the output in it. */
+/* Adds the output of a block that succeeded; for a failed block a line that reports it, with the output in it. */
 static void add_combined(struct inline_work *inl, const struct program_result *result)
 {
     struct strbuf *out = &inl->result.out;
@@ -224,7 +224,7 @@ static void go_on(struct loop_task *task)
         fail_block(inl, err.text);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 struct inline_work *inline_run(const struct inline_options *options, const struct code_block *blocks, size_t count,
                                void (*done)(void *user, struct inline_result *take_result), void *user, struct err *err)

@@ -1,6 +1,7 @@
-/* Where the kernel says that a path leads out, the first link on it that is to blame is replaced by its target and the
- * rest is tried again. That is text, but it promises nothing: whatever comes of it goes through the kernel once more.
- */
+/* Opens paths in a workspace and follows absolute links that point into it (inside.h).
+ *
+ * If the kernel reports that a path leads out, the first offending link is replaced by its target and the rest is tried
+ * again. The replacement is text and proves nothing: the kernel checks the new path again. */
 
 #include "inside.h"
 #include "base/beneath.h"
@@ -15,19 +16,19 @@
 
 #define HOPS_MAX 40
 
-/* The target of the link at `path`, if it is one; the caller's. */
+/* The target of the link at `path`, or NULL. The caller frees it. */
 static char *target_of(const struct beneath *root, const char *path)
 {
     CLEANUP(fd) int fd = beneath_openat(root, path, O_PATH | O_NOFOLLOW, 0, NULL);
     char target[PATH_MAX];
     if (fd < 0)
         return NULL;
-    ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1); /* ENOENT or EINVAL when it is no link */
+    ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1); /* ENOENT or EINVAL: not a link */
     return len > 0 ? xmemdup0(target, (size_t)len) : NULL;
 }
 
-/* `path` with its first link that leads out replaced by what it points to, as a path below the root; NULL when none can
- * be. */
+/* `path` with its first link that leads out replaced by its target, as a path below the root; NULL if that is not
+ * possible. */
 static char *replace_link(const struct beneath *root, const char *path)
 {
     for (const char *end = path; *end;) {
@@ -61,7 +62,7 @@ int inside_reopen(int seen)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The path of a descriptor as the kernel tells it, or NULL. */
+/* The path of a descriptor from /proc, or NULL. */
 static char *path_of(int fd)
 {
     char link[40], path[PATH_MAX];
@@ -76,7 +77,7 @@ char *inside_real(const struct beneath *root, int fd, const char *otherwise)
     size_t len = top ? strlen(top) : 0;
     if (top && path && strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]))
         return xstrdup(path[len] ? path + len + 1 : ".");
-    return xstrdup(otherwise); /* no /proc, or moved meanwhile: a name for people all the same */
+    return xstrdup(otherwise); /* no /proc, or moved meanwhile: use the given name, which is only for display */
 }
 
 int inside_open(const struct beneath *root, const char *path, int flags, char **real, struct err *err)

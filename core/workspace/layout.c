@@ -1,5 +1,7 @@
-/* Folders are made one by one beneath the root's descriptor: a program may have put a link where a folder was, and then
- * nothing must be made at its other end. */
+/* Creates and repairs the folders of a workspace (layout.h).
+ *
+ * Folders are created one by one beneath the descriptor of the root: a program may have replaced a folder by a link,
+ * and nothing may be created where it points. */
 
 #include "layout.h"
 #include "base/beneath.h"
@@ -17,13 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct layout_row layout_rows[LAYOUT_DIRS] = {
-    [LAYOUT_SKILLS] = {"skills", "SKILLS_DIR"},
-    [LAYOUT_WORK] = {"work", "WORK_DIR"},
-    [LAYOUT_RUNS] = {"runs", NULL},
-    [LAYOUT_OUT] = {"out", "OUTPUT_DIR"},
-};
-
 static int ensure_folder(const struct beneath *root, const char *name, struct err *err)
 {
     bool made = mkdirat(beneath_fd(root), name, LAYOUT_DIR_MODE) == 0;
@@ -37,7 +32,7 @@ static int ensure_folder(const struct beneath *root, const char *name, struct er
     }
     if (made && !sandbox_user_give(beneath_fd(root), fd))
         return err_set_errno(err, errno, "cannot give the folder %s to programs", name);
-    /* Whatever the mask of this process is, and whatever a program did to it. */
+    /* Set the mode explicitly: the umask or a program may have changed it. */
     if (!walk_unlock(fd, made ? LAYOUT_DIR_MODE : S_IRWXU) && made)
         return err_set_errno(err, errno, "cannot make the folder %s", name);
     return 0;
@@ -65,19 +60,19 @@ void layout_remove_links(const struct beneath *root)
     }
 }
 
-/* Whether it is where a folder must be, or the metadata, and cannot be that. A link is judged by where it leads. */
+/* True if an entry blocks the place of a folder or of the metadata. A link is judged by its target. */
 static bool is_in_the_way(const struct beneath *root, const char *name, bool folder)
 {
     struct stat st;
     if (fstatat(beneath_fd(root), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (!folder || S_ISDIR(st.st_mode))
-        return !folder && S_ISDIR(st.st_mode); /* whatever else is there gives way to new metadata */
+        return !folder && S_ISDIR(st.st_mode); /* new metadata replaces any other kind of entry */
     CLEANUP(fd) int fd = beneath_openat(root, name, O_PATH | O_DIRECTORY, 0, NULL);
     return fd < 0;
 }
 
-/* To NAME.1, or the next that is free. */
+/* Renames the entry to NAME.1, or to the next free number. */
 static void move_aside(int dir, const char *above, const char *name, struct strbuf *told)
 {
     struct stat st;
@@ -92,7 +87,7 @@ static void move_aside(int dir, const char *above, const char *name, struct strb
     }
 }
 
-/* Folders that have the names of code. */
+/* Moves folders aside that have the names of code files. */
 static void clear_code(const struct beneath *root, struct strbuf *told)
 {
     CLEANUP(fd) int shut = beneath_openat(root, CODE_FOLDER, O_PATH | O_DIRECTORY, 0, NULL);

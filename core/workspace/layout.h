@@ -1,44 +1,28 @@
 #pragma once
-/* How every workspace looks: four folders and metadata.json. The folders have names for programs too, variables that
- * hold their paths; patterns and inputs may begin with them. This table is the one place that knows either. */
+/* Creates and repairs what every workspace contains: four folders (layout_rows in sandbox/environment.h) and
+ * metadata.json. */
 
 #include "base/err.h"
+#include "sandbox/environment.h"
 #include <stddef.h>
 
 struct beneath;
 struct clock;
 struct strbuf;
 
-enum layout_dir {
-    LAYOUT_SKILLS, /* skill trees, staged read-only */
-    LAYOUT_WORK,   /* intermediates that programs share */
-    LAYOUT_RUNS,   /* a folder per run */
-    LAYOUT_OUT,    /* what is collected */
-    LAYOUT_DIRS,
-};
-
-struct layout_row {
-    const char *name; /* relative to the root */
-    const char *env;  /* the variable with its path; NULL for runs, where RUN_DIR is the folder of one run */
-};
-extern const struct layout_row layout_rows[LAYOUT_DIRS];
-
 #define LAYOUT_METADATA "metadata.json"
-#define LAYOUT_INPUTS   "work/inputs" /* where inputs go that name no place of their own */
+#define LAYOUT_INPUTS   "work/inputs" /* for inputs without a target */
 #define LAYOUT_DIR_MODE 0755
 
-#define LAYOUT_ENV_ROOT "WORKSPACE_DIR"
-#define LAYOUT_ENV_RUN  "RUN_DIR"
-
-/* Makes what is missing, the root and the metadata included, and opens to us what a program shut of it; never touches
- * metadata that is there. Anything but a folder where one must be is an error. `paths`, when given, gets the four
- * absolute paths, which are the caller's. */
+/* Creates what is missing, including the root and the metadata, and reopens folders that a program closed. Never
+ * changes existing metadata. An entry other than a folder in the place of one is an error. `paths`, if given, gets
+ * the four absolute paths; the caller frees them. */
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err) CHECKED;
-/* The same below a root that is open already. */
+/* The same below a root that is already open. */
 int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err) CHECKED;
-/* Removes links where the folders should be that lead out of the workspace or nowhere: a program put them there, and
- * they would be in the way of every later one. */
+/* Removes links in the places of the folders that lead out of the workspace or nowhere. A program put them there,
+ * and they would block every later program. */
 void layout_remove_links(const struct beneath *root);
-/* Renames whatever a program put where a folder, the metadata or code (codeblock.h) must be and cannot be that, to
- * NAME.1 and so on; adds to `told` what was renamed, for people. */
+/* Renames entries that block the place of a folder, the metadata or code (codeblock.h) to NAME.1 and so on. Adds a
+ * sentence about each renamed entry to `told`, for people. */
 void layout_clear(const struct beneath *root, struct strbuf *told);

@@ -1,9 +1,9 @@
 #pragma once
-/* metadata.json: what was staged into a workspace and collected from it.
+/* metadata.json: the record of what was staged into a workspace and collected from it.
  *
- * A file that is missing reads as defaults, one that cannot be understood is an error with the code METADATA_CORRUPT,
- * and members that are not known here are kept. It is replaced whole, through a temporary with a name of its own that
- * no collection sees. Changes are made under a lock per root, which other threads and other programs respect. */
+ * A missing file reads as defaults. An invalid file is an error with the code METADATA_CORRUPT. Unknown members are
+ * kept. The file is replaced whole, through a temporary file with a unique name that collections skip. Changes
+ * happen under a lock per root, which other threads and other processes respect. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -19,11 +19,11 @@ struct strbuf;
 #define METADATA_VERSION   1
 #define METADATA_MODE      0600
 #define METADATA_CORRUPT   EBADMSG
-#define METADATA_BYTES_MAX (16 << 20) /* more was not written by us */
+#define METADATA_BYTES_MAX (16 << 20) /* Keyturn never writes more */
 
 struct metadata_skill {
     const char *name, *rel_path, *digest, *staged_at;
-    const char *source; /* where it came from; NULL when another program staged it */
+    const char *source; /* where it came from; NULL if another program staged it */
     bool mounted;
 };
 
@@ -51,7 +51,7 @@ struct metadata {
     struct metadata_input *inputs;
     struct metadata_output *outputs;
     size_t skill_count, skill_room, input_count, input_room, output_count, output_room;
-    const char *others; /* members nobody here knows, as in the file; NULL: none */
+    const char *others; /* unknown members, as in the file; NULL: none */
 };
 
 /* Defaults, as of now. */
@@ -62,28 +62,27 @@ static inline void metadata_cleanup(struct metadata *md)
     metadata_release(md);
 }
 
-/* Appends a record with every text copied. A skill replaces the one of the same name. */
+/* Appends a record and copies its texts. A skill replaces the one of the same name. */
 void metadata_add_input(struct metadata *md, const struct metadata_input *input);
 void metadata_add_output(struct metadata *md, const struct metadata_output *output);
 void metadata_put_skill(struct metadata *md, const struct metadata_skill *skill);
-void metadata_drop_skill(struct metadata *md, const char *name);
 const struct metadata_skill *metadata_find_skill(const struct metadata *md, const char *name);
 
-/* The text of a file, in and out. After a failed parse `md` is to be released all the same. */
+/* Parses and writes the text of a file. Release `md` even after a failed parse. */
 int metadata_parse(struct metadata *md, const char *text, size_t len, struct err *err) CHECKED;
 void metadata_write(const struct metadata *md, struct strbuf *out);
 
-/* `md` is to be released in any case; after an error it holds defaults. */
+/* Release `md` in any case; after an error it holds defaults. */
 int metadata_load(const struct beneath *root, struct clock *clock, struct metadata *md, struct err *err) CHECKED;
 /* Sets updated_at. */
 int metadata_save(const struct beneath *root, struct clock *clock, struct metadata *md, struct err *err) CHECKED;
-/* Writes defaults where there is no file. */
+/* Writes defaults if the file is missing. */
 int metadata_ensure(const struct beneath *root, struct clock *clock, struct err *err) CHECKED;
-/* Reads, lets `change` have it, and saves, under the lock. A corrupt file begins anew. */
+/* Reads the file, calls `change` and saves, under the lock. Replaces a corrupt file by defaults. */
 int metadata_update(const struct beneath *root, struct clock *clock, void (*change)(struct metadata *md, void *user),
                     void *user, struct err *err) CHECKED;
 
-/* Whether this path, relative to the root, is a temporary of metadata.json (in the root itself, nowhere else). */
+/* True if this path, relative to the root, is a temporary file of metadata.json, which are only in the root itself. */
 bool metadata_is_temp(const char *path);
 
 /* "2026-11-16T12:39:42.123456Z" */

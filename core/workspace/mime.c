@@ -1,7 +1,8 @@
-/* The table of signatures is the WHATWG's "MIME Sniffing" one; the first that fits wins, so markup comes first and
- * plain text last. A row has the bytes, and where some of them do not matter a mask of the same length: '*' an exact
- * byte,
- * '.' any. */
+/* Detects the type of a file by its first bytes.
+ *
+ * The table of signatures is the one of WHATWG "MIME Sniffing". The first match wins, so markup comes first and plain
+ * text last. A row has the bytes and, where some do not matter, a mask of the same length: '*' for an exact byte, '.'
+ * for any. */
 
 #include "mime.h"
 #include "base/mem.h"

@@ -1,69 +1,70 @@
-/* A program in its workspace: the process (base/process.h) of an engine that runs keyturn-launch, and what holds for a
- * program besides: its control group, its network, its system call filter, the disk limit of its workspace, and one try
- * more where an engine asks for that. It is over when its process is and its workspace was counted. */
+/* Runs one program in a workspace (program.h).
+ *
+ * The process (base/process.h) is an engine that runs keyturn-launch. This file adds what a program needs besides: its
+ * control group, its network, its system call filter, the disk limit of its workspace, and one more try if the engine
+ * asks for it. A program is over when its process has ended and its workspace has been counted. */
 
 #include "program.h"
+#include "base/beneath.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "disk_watch.h"
 #include "event/rate_limit.h"
-#include "process_output.h"
 #include "program_network.h"
 #include "program_vector.h"
-#include "programs_inside.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/complaints.h"
-#include "sandbox/engines_etc.h"
+#include "programs_internal.h"
+#include "sandbox/disk_limit.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/limits.h"
+#include "sandbox/process_output.h"
 #include "workspace.h"
 #include <string.h>
 
 struct program {
     struct programs *programs;
-    struct program *next, **place; /* of those that run */
+    struct program *next, **link; /* list of running programs */
     struct program_prints prints;
     struct program_result result;
     void (*done)(void *user, struct program_result *take_result);
     void *user;
     struct program_vector vector;
-    struct process *process; /* NULL: it has ended */
+    struct process *process; /* NULL: ended */
     struct cgroup *cgroup;
-    struct program_network *network; /* NULL: it has none */
+    struct program_network *network; /* NULL: no network */
     struct span span;
     struct loop_task telling;
-    struct disk_watch *disk; /* NULL: it is not limited */
+    struct disk_watch *disk; /* NULL: no disk limit */
     char *input;
-    char *full;   /* why the workspace is */
-    char *around; /* the folder that the engine is started in */
+    char *full;   /* why the workspace is full */
+    char *around; /* the folder in which the engine starts */
     size_t input_len;
     int64_t began_us, timeout_ms;
     bool keep_input, over_disk, again;
 };
 
-/* ---- the list of those that run ---- */
+/* ---- the list of running programs ---- */
 
-static void join(struct program *program)
+static void join_running(struct program *program)
 {
     program->next = program->programs->running;
-    program->place = &program->programs->running;
+    program->link = &program->programs->running;
     if (program->next)
-        program->next->place = &program->next;
-    *program->place = program;
+        program->next->link = &program->next;
+    *program->link = program;
 }
 
-static void leave(struct program *program)
+static void leave_running(struct program *program)
 {
-    if (!program->place)
+    if (!program->link)
         return;
-    *program->place = program->next;
+    *program->link = program->next;
     if (program->next)
-        program->next->place = program->place;
-    program->place = NULL;
+        program->next->link = program->link;
+    program->link = NULL;
 }
 
-static void release(struct program *program)
+static void release_program(struct program *program)
 {
     process_free(program->process);
     program_network_free(program->network);
@@ -128,7 +129,7 @@ static struct process *start_process(struct program *program, const int *handed,
     return process;
 }
 
-static int launch(struct program *program, struct err *err)
+static int launch_program(struct program *program, struct err *err)
 {
     struct program_vector *vector = &program->vector;
     struct engines_etc etc = {0};
@@ -171,9 +172,9 @@ static struct program *new_program(struct programs *programs, struct workspace *
 }
 
 static void cannot_start(struct program *program, const char *reason);
-static void be_over(struct program *program);
-static void on_full(void *user, const char *why);
-static void on_counted(void *user, const char *why);
+static void end_program(struct program *program);
+static void disk_full(void *user, const char *why);
+static void disk_counted(void *user, const char *why);
 
 struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                             void (*done)(void *user, struct program_result *take_result), void *user, struct err *err)
@@ -195,22 +196,23 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     program->user = user;
     program->span = span;
     program->span.attrs.out = &program->span.text;
-    join(program);
+    join_running(program);
     if (!*program->vector.argv[0]) {
         cannot_start(program, "");
-        be_over(program);
+        end_program(program);
         return program;
     }
     program->cgroup = program_bounds_group(&program->vector);
     if (program->vector.network)
         program->network = program_network_new(programs, spec->call, &program->vector, &own);
-    if ((program->vector.network && !program->network) || launch(program, &own)) {
+    if ((program->vector.network && !program->network) || launch_program(program, &own)) {
         span_end(&program->span, -1, &own, err);
-        leave(program);
-        release(program);
+        leave_running(program);
+        release_program(program);
         return NULL;
     }
-    program->disk = disk_watch_new(programs->loop, ws, on_full, on_counted, program);
+    program->disk = disk_watch_new(programs->loop, beneath_fd(ws->root), ws->policy.max_disk_bytes, disk_full,
+                                   disk_counted, program);
     return program;
 }
 
@@ -226,11 +228,11 @@ const struct program_result *program_printed(const struct program *program)
 
 /* ---- output ---- */
 
-/* Of a program that runs all the same few want to hear what its engine said. */
+/* Reports what the engine wrote to stderr although its program runs. Few users want to see that. */
 static void tell_complaints(struct program *program, const char *said, size_t len)
 {
     const struct programs *programs = program->programs;
-    CLEANUP(free) char *line = complaints_line(said, len);
+    CLEANUP(free) char *line = engine_stderr_line(said, len);
     if (line && programs->engine_says)
         programs->engine_says(programs->engine_user, line);
     else if (line)
@@ -256,7 +258,7 @@ static void program_output(void *user, enum process_stream stream, const char *b
     strbuf_add(kept, bytes, len < room ? len : room);
     *(stream == PROCESS_STDOUT ? &program->result.out_bytes : &program->result.err_bytes) += len;
     if (prints->lines)
-        session_lines_add(prints->lines, bytes, len);
+        output_lines_add(prints->lines, bytes, len);
     if (prints->record[stream])
         rate_limit_add(prints->record[stream], bytes, len);
     if (prints->watch)
@@ -269,25 +271,25 @@ static void cannot_start(struct program *program, const char *reason)
 {
     free(program->result.why);
     program->result.why = *program->vector.argv[0] ? xasprintf("cannot start %s: %s", program->vector.argv[0], reason)
-                                                   : xstrdup("there is no program to start");
+                                                   : xstrdup("no program to start");
     program->result.end.exit_code = -1;
 }
 
-/* What the engine said is why; it is no output of the program's. */
+/* The engine's stderr explains the failure; it is not output of the program. */
 static void blame_engine(struct program *program, const struct process_end *end)
 {
     const struct sandbox_engine *engine = program->vector.engine;
     const char *said = end->engine_said;
     const char *image = sandbox_engine_uses(engine, "image") ? program->programs->image : NULL;
-    CLEANUP(free) char *line = complaints_line(said, strlen(said));
-    CLEANUP(free) char *cause = complaints_cause(said, image ? image : BOX_IMAGE);
+    CLEANUP(free) char *line = engine_stderr_line(said, strlen(said));
+    CLEANUP(free) char *cause = engine_stderr_cause(said, image ? image : BOX_IMAGE);
     program->result.why =
         xasprintf("the sandbox %s failed (%s %d)%s%s%s%s", engine->name, end->status_signal ? "signal" : "status",
                   end->status_signal ? end->status_signal : end->status, cause || line ? ": " : "", cause ? cause : "",
                   cause && line ? ": " : "", line ? line : "");
 }
 
-static void explain(struct program *program, const struct process_end *end)
+static void explain_end(struct program *program, const struct process_end *end)
 {
     bool ran_out = !program->result.why && end->exit_code != 0 && cgroup_ran_out(program->cgroup);
     if (end->error)
@@ -302,7 +304,7 @@ static void explain(struct program *program, const struct process_end *end)
     program->result.end.engine_failed &= !ran_out;
 }
 
-/* What an engine says before it is tried again is not the program's. */
+/* Engine output before the second try is not the program's output. */
 static bool may_try_again(const struct program *program, const struct process_end *end)
 {
     const struct sandbox_engine *engine = program->vector.engine;
@@ -318,10 +320,10 @@ static void program_ended(void *user, const struct process_end *end)
     process_free(steal(&program->process));
     if (may_try_again(program, end)) {
         program->again = program->programs->again = true;
-        if (launch(program, &err) == 0)
+        if (launch_program(program, &err) == 0)
             return;
         cannot_start(program, err.text);
-        be_over(program);
+        end_program(program);
         return;
     }
     if (end->error)
@@ -329,13 +331,13 @@ static void program_ended(void *user, const struct process_end *end)
     program->result.end = *end;
     memcpy(program->result.left, end->left, end->left_count * sizeof(*end->left));
     program->result.why = end->why ? xstrdup(end->why) : NULL;
-    explain(program, end);
-    be_over(program);
+    explain_end(program, end);
+    end_program(program);
 }
 
 static const struct process_ops process_ops = {program_started, program_output, program_ended};
 
-/* It may have ended by itself before it could be killed for that. */
+/* The program may have ended before the disk watch could kill it. */
 static void blame_disk(struct program *program)
 {
     program->result.end.over_limit |= program->over_disk;
@@ -345,46 +347,46 @@ static void blame_disk(struct program *program)
                       program->full);
 }
 
-static void tell(struct program *program)
+static void report_end(struct program *program)
 {
     struct err own = ERR_INIT;
     struct process_end *end = &program->result.end;
     blame_disk(program);
     end->duration_ms = (loop_now_us(program->programs->loop) - program->began_us) / 1000;
-    end->left = NULL; /* a result is handed on as a value */
+    end->left = NULL; /* the result copies `left` by value */
     end->why = program->result.why;
     end->engine_said = "";
     json_add_int(&program->span.attrs, SPAN_EXIT_CODE, end->exit_code);
     json_add_bool(&program->span.attrs, SPAN_TIMED_OUT, end->timed_out);
     err_set(&own, "%s", end->why ? end->why : "");
-    leave(program);
+    leave_running(program);
     span_end(&program->span, end->why ? -1 : 0, &own, NULL);
     struct program_result result = program->result;
     void (*done)(void *user, struct program_result *take_result) = program->done;
     void *user = program->user;
     program->result = (struct program_result){0};
-    release(program);
+    release_program(program);
     done(user, &result);
 }
 
-static void on_over(struct loop_task *task)
+static void end_task(struct loop_task *task)
 {
-    tell(CONTAINER_OF(task, struct program, telling));
+    report_end(CONTAINER_OF(task, struct program, telling));
 }
 
-static void be_over(struct program *program)
+static void end_program(struct program *program)
 {
     program_network_free(steal(&program->network));
     cgroup_free(steal(&program->cgroup));
     if (program->disk)
         disk_watch_finish(program->disk);
     else
-        loop_post(program->programs->loop, &program->telling, on_over);
+        loop_post(program->programs->loop, &program->telling, end_task);
 }
 
 /* ---- the disk ---- */
 
-/* The workspace holds more than it may; a cause that was there before stays. */
+/* Records that the workspace is above its limit. An earlier cause stays. */
 static void note_full(struct program *program, const char *why)
 {
     program->over_disk = true;
@@ -392,19 +394,19 @@ static void note_full(struct program *program, const char *why)
         program->full = xstrdup(why);
 }
 
-static void on_full(void *user, const char *why)
+static void disk_full(void *user, const char *why)
 {
     struct program *program = user;
     if (program->process && process_kill(program->process, 0))
         note_full(program, why);
 }
 
-static void on_counted(void *user, const char *why)
+static void disk_counted(void *user, const char *why)
 {
     struct program *program = user;
     if (why)
         note_full(program, why);
-    tell(program);
+    report_end(program);
 }
 
 void program_free(struct program *program)
@@ -414,7 +416,7 @@ void program_free(struct program *program)
         return;
     loop_unpost(program->programs->loop, &program->telling);
     process_free(steal(&program->process));
-    leave(program);
+    leave_running(program);
     span_end(&program->span, -1, &dropped, NULL);
-    release(program);
+    release_program(program);
 }

@@ -1,21 +1,23 @@
 #pragma once
-/* Programs in a workspace, on the loop and never in its way. One engine (core/sandbox/engines_program.h) runs them all;
- * what is said once for all of them is a `struct programs`, what is said of one is a spec:
+/* Runs programs in a workspace, without blocking the loop.
  *
- *     struct programs *programs = programs_new(&(struct programs_options){.loop = loop, .engine = engine}, &err);
- *     program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
+ * One engine (core/sandbox/engines_program.h) runs all of them. A `struct programs` holds what they have in common, and
+ * a spec describes one program:
  *
- * program_run collects the beginning of what a program prints and tells when it is over (RunProgram). Interactive
- * sessions are made of it (program_session.h), inline.h runs blocks of code, exec.h is what the tools of a turn need:
- * commands, sessions by name, results as JSON.
+ *   struct programs *programs = programs_new(&(struct programs_options){.loop = loop, .engine = engine}, &err);
+ *   program_run(programs, ws, &(struct program_spec){.cmd = "make", .cwd = "work"}, done, user, &err);
  *
- * However a program ends, nothing that it started is left: it is asked (TERM), after its grace killed, and so is
- * whatever it left behind, in whatever session. Every program is one `workspace.run` operation of its workspace. */
+ * program_run collects the beginning of a program's output and reports its end (RunProgram). running_program.h builds
+ * interactive sessions on it, and inline.h runs blocks of code. exec.h is for the tools of a turn: commands, named
+ * sessions, results as JSON.
+ *
+ * However a program ends, none of its processes remain. It gets SIGTERM, after its grace SIGKILL. So do all processes
+ * it left behind, in any session. Every program is one `workspace.run` operation of its workspace. */
 
 #include "base/err.h"
 #include "base/process.h"
 #include "base/strbuf.h"
-#include "env.h"
+#include "sandbox/environment.h"
 #include "sandbox/forwarder_rules.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,105 +28,106 @@ struct json_writer;
 struct loop;
 struct rate_limit;
 struct sandbox_engine;
-struct session_lines;
+struct output_lines;
 struct workspace;
 struct workspace_capabilities;
 struct programs;
 struct program;
 
-#define PROGRAM_TIMEOUT_MS 10000                /* when none is said */
-#define PROGRAM_GRACE_MS   2000                 /* between asking and killing */
-#define PROGRAM_OUTPUT_MAX ((size_t)4 << 20)    /* kept of each stream; the rest is counted */
-#define PROGRAM_CALM_AFTER ((uint64_t)64 << 20) /* of a stream: nobody keeps more, so the rest may take longer */
-#define PROGRAM_UNREAD_MAX ((size_t)1 << 20)    /* typed and not read: from there on nothing more is typed */
+#define PROGRAM_TIMEOUT_MS 10000                /* default */
+#define PROGRAM_GRACE_MS   2000                 /* between SIGTERM and SIGKILL */
+#define PROGRAM_OUTPUT_MAX ((size_t)4 << 20)    /* bytes kept of each stream; the rest is only counted */
+#define PROGRAM_CALM_AFTER ((uint64_t)64 << 20) /* of a stream: no receiver keeps more, so reading may slow down */
+#define PROGRAM_UNREAD_MAX ((size_t)1 << 20)    /* unread input of a program: beyond this, writes fail */
 
-/* Zero is the engine's own limit. */
+/* 0: the engine's own limit. */
 struct program_limits {
-    unsigned
-        cpu_percent; /* of one processor, at any time; without a control group of each process, over its whole time */
-    unsigned memory_mb; /* of all its processes together; without a control group it is killed when that is seen */
+    unsigned cpu_percent; /* of one processor, at any time; without a control group: of each process, over its whole run
+                             time */
+    unsigned memory_mb; /* of all processes together; without a control group, keyturn-launch checks this and kills the
+                           program */
     unsigned pids;
 };
 
 struct programs_options {
     struct loop *loop;
-    const struct sandbox_engine *engine; /* lives longer */
-    const char *image;                   /* for engines that use one; NULL: our own, with this machine's /usr */
-    const char *const *visible;          /* folders of this machine that programs may read where they are; NULL: none */
-    struct network_rules network; /* the hosts that they may reach, through our forwarder; none: no network. An engine
-                                     that isolates nothing leaves them all of it */
-    struct emitter *emitter; /* for what happens to them: network.connected, and of sessions program.*; NULL: nobody
-                                records that */
-    bool host_env;           /* they get our environment where the engine isolates nothing; else a bare one */
+    const struct sandbox_engine *engine; /* must outlive this */
+    const char *image;                   /* for engines that use images; NULL: our own, with this machine's /usr */
+    const char *const *visible;   /* folders of this machine that programs may read at their own paths; NULL: none */
+    struct network_rules network; /* the hosts that programs may reach through our forwarder; none: no network. With an
+                                     engine that isolates nothing, programs have the whole network */
+    struct emitter *emitter;      /* for network.connected, and program.* of sessions; NULL: not recorded */
+    bool host_env;                /* programs get our environment if the engine isolates nothing; else a minimal one */
     struct env_provider provider; /* variables for every program */
-    struct program_limits limits; /* for specs that say none */
+    struct program_limits limits; /* for specs without limits */
     size_t max_output;            /* 0: PROGRAM_OUTPUT_MAX */
-    unsigned numbered;            /* sessions have names with higher numbers than this */
-    /* A line that the engine says of a program that runs all the same; NULL: it goes to the log. */
+    unsigned numbered;            /* session names start above this number */
+    /* Receives a line that the engine printed although its program runs; NULL: the line goes to the log. */
     void (*engine_says)(void *user, const char *line);
     void *engine_user;
 };
 
-/* Strings are copied. An error when the engine cannot run programs. */
+/* Copies the strings. Fails if the engine cannot run programs. */
 struct programs *programs_new(const struct programs_options *options, struct err *err) CHECKED;
-/* Ends those that still run; whoever holds one has let go of it before. */
+/* Kills programs that still run. The caller must not use any of them afterwards. */
 void programs_free(struct programs *programs);
-/* What their engine can do; of workspace.h. */
+/* What the engine can do (workspace.h). */
 struct workspace_capabilities programs_capabilities(const struct programs *programs);
-/* The workspace as programs see it, where its path is `path`. */
+/* The workspace at `path` as programs see it. */
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
-bool programs_run(const struct programs *programs); /* any of them, at present */
+bool programs_run(const struct programs *programs); /* true while any program runs */
 
-/* Where its output goes as it comes, beside the beginning of each stream that the result has. All may be NULL. */
+/* Receivers of output as it arrives, besides the beginning of each stream in the result. All may be NULL. */
 struct program_prints {
-    struct rate_limit *record[2]; /* by stream: into events */
-    struct session_lines *lines;
+    struct rate_limit *record[2]; /* by stream: recorded as events */
+    struct output_lines *lines;
     void (*watch)(void *user, enum process_stream stream, const char *bytes, size_t len);
     void *user;
 };
 
 struct program_spec {
-    const char *cmd;         /* a bare name is looked up in the PATH of its own environment */
+    const char *cmd;         /* a bare name is looked up in the PATH of the program's own environment */
     const char *const *args; /* NULL-terminated; NULL: none */
-    const char *cwd;         /* relative to the workspace, made when it is missing; NULL or blank: its root */
-    struct env_vars env;     /* over all other layers */
-    bool clean_env;          /* nothing of either */
-    const char *input;       /* written to its standard input as it is; NULL: nothing */
+    const char *cwd;         /* relative to the workspace, created if missing; NULL or blank: the root */
+    struct env_vars env;     /* above all other layers */
+    bool clean_env;          /* no inherited variables, and none of the provider that steer a shell or a loader */
+    const char *input;       /* written to stdin unchanged; NULL: nothing */
     size_t input_len;
-    bool keep_input;    /* it may be written to later, else its input ends there */
-    bool tty;           /* on a terminal of its own: one stream of output */
+    bool keep_input;    /* stdin stays open for later writes; else it ends after `input` */
+    bool tty;           /* on its own terminal: one stream of output */
     int64_t timeout_ms; /* 0 or less: PROGRAM_TIMEOUT_MS */
     struct program_limits limits;
-    const char *call;             /* what it belongs to, for network.connected; NULL: nothing */
-    struct program_prints prints; /* everything it names lives until the program is over */
+    const char *call;             /* the call of the program, for network.connected; NULL: none */
+    struct program_prints prints; /* all that it points to must live until the program is over */
 };
 
-/* What a spec's timeout comes to. */
+/* The timeout that applies for a requested one. */
 int64_t program_timeout_ms(int64_t said_ms);
 
 struct program_result {
     struct process_end end;
     struct strbuf out, err;                     /* the beginning of each stream */
-    size_t out_bytes, err_bytes;                /* all of it */
-    struct left_process left[PROCESS_LEFT_MAX]; /* end.left_count of them; end.left is NULL here */
+    size_t out_bytes, err_bytes;                /* of the whole stream */
+    struct left_process left[PROCESS_LEFT_MAX]; /* end.left_count entries; end.left is NULL here */
     char *why;
 };
 void program_result_release(struct program_result *result);
 
-/* Starts it, behind keyturn-launch in the engine. An error is what is wrong with the spec, the workspace or the engine;
- * a program that cannot be started, or has no name, is an end like others. `done` is called once, from the loop, when
- * it is over and its workspace is counted; the program is gone then, and the result is `done`'s to release. The
- * workspace must outlive the program. */
+/* Starts a program, behind keyturn-launch in the engine. Fails if the spec, the workspace or the engine is wrong. A
+ * program that cannot be started, or has no name, does not fail here: its end reports it.
+ *
+ * The loop calls `done` once, after the program is over and its workspace is counted. The program is freed then, and
+ * `done` releases the result. The workspace must outlive the program. */
 struct program *program_run(struct programs *programs, struct workspace *ws, const struct program_spec *spec,
                             void (*done)(void *user, struct program_result *take_result), void *user,
                             struct err *err) CHECKED;
-/* Its process, to type into and to kill; NULL: it has ended. */
+/* The process, for writing and killing; NULL: ended. */
 struct process *program_process(const struct program *program);
-/* What it has printed until now, in a result that has nothing else yet. */
+/* The output so far, in a result that has no other fields set yet. */
 const struct program_result *program_printed(const struct program *program);
-/* Ends it before its time; `done` is not called any more. NULL: nothing. */
+/* Kills the program early; `done` is not called. NULL is fine. */
 void program_free(struct program *program);
 
-/* Adds to an answer how a program ended: its signal (0: none), and what it left behind. */
+/* Adds to an answer how a program ended: its signal (0: none), and the processes it left behind. */
 void program_answer_end(struct json_writer *w, int signum, const struct left_process *left, size_t left_count);

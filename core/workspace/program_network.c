@@ -1,31 +1,41 @@
-/* A program's way out: see program_network.h. */
+/* The network of a program: its variables and certificates, the forwarder, and the socket over which keyturn-launch
+ * hands its port to us where it has no control connection (program_network.h).
+ *
+ *     keyturn-net-XXXXXX       0700: no other user of this machine can enter
+ *     keyturn-net-XXXXXX/in    visible to the program
+ *     keyturn-net-XXXXXX/in/s  the socket */
 
 #include "program_network.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "event/emitter.h"
-#include "network_door.h"
-#include "programs_inside.h"
+#include "programs_internal.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/forwarder.h"
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct host {
     char *name;
     unsigned port;
-    bool summed;    /* connections of it were not told one by one, */
-    uint64_t bytes; /* and these are theirs */
+    bool summed;    /* further connections were not recorded one by one … */
+    uint64_t bytes; /* … and these are their bytes */
 };
 
 struct program_network {
     struct programs *programs;
     struct forwarder *forwarder;
-    struct network_door *door; /* NULL: the control line is enough */
-    const char **visible;      /* with its folder */
+    struct network_door *door; /* NULL: the control connection is enough */
+    const char **visible;      /* includes the folder of the door */
     char *call;
     size_t begun, told, host_count;
-    struct host hosts[FORWARDER_HOSTS_MAX]; /* that it connected to */
+    struct host hosts[FORWARDER_HOSTS_MAX]; /* hosts that the program connected to */
 };
 
 bool program_network_on(const struct programs *programs)
@@ -43,7 +53,7 @@ static void record(struct program_network *network, const char *host, unsigned p
              .network_connected = {.call = network->call, .host = host, .port = port, .bytes = (int64_t)bytes}});
 }
 
-/* NULL: there was none. */
+/* NULL: no connection to it yet. */
 static struct host *find_host(struct program_network *network, const struct forwarder_connection *connection)
 {
     for (size_t i = 0; i < network->host_count; i++)
@@ -52,8 +62,8 @@ static struct host *find_host(struct program_network *network, const struct forw
     return NULL;
 }
 
-/* Before any byte goes out: whatever happens to us, who was talked to is in the record. The forwarder has no more hosts
- * than fit. */
+/* Records the host before any byte goes out, so that the journal has it even if Keyturn crashes. The forwarder never
+ * has more hosts than fit here. */
 static void on_connected(void *user, const struct forwarder_connection *connection)
 {
     struct program_network *network = user;
@@ -139,7 +149,7 @@ void program_network_free(struct program_network *network)
     free(network);
 }
 
-/* ---- what goes with it ---- */
+/* ---- variables and certificates ---- */
 
 static bool has(char *const *env, const char *name)
 {
@@ -166,7 +176,7 @@ char **program_network_variables(const struct network_rules *rules, char **take_
     return env;
 }
 
-/* Certificates of Debian, Fedora and Arch; never /etc/ssl whole, which has private keys that root could read. */
+/* Certificates of Debian, Fedora and Arch. Never all of /etc/ssl, because it has private keys that root could read. */
 char **program_network_visible(const char *const *visible)
 {
     static const char *const folders[] = {"/etc/ssl/certs", "/etc/pki/ca-trust/extracted", "/etc/pki/tls/certs",
@@ -181,4 +191,136 @@ char **program_network_visible(const char *const *visible)
         if (access(folders[i], R_OK | X_OK) == 0)
             all[count++] = xstrdup(folders[i]);
     return all;
+}
+
+/* ---- the socket of a launcher ---- */
+
+/* A Unix socket for one launcher. The head of this file shows its folder. */
+
+struct network_door {
+    struct loop *loop;
+    char *around, *folder, *socket;
+    int listening, launcher;
+    struct loop_watch *watch;
+    void (*taken)(void *user, int fd);
+    void *user;
+};
+
+/* Closes the socket to others and removes its folder. */
+static void shut(struct network_door *door)
+{
+    loop_watch_free(steal(&door->watch));
+    if (door->listening >= 0)
+        close(door->listening);
+    if (door->launcher >= 0)
+        close(door->launcher);
+    door->listening = door->launcher = -1;
+    struct err err = ERR_INIT;
+    if (door->around && file_remove_tree(door->around, &err))
+        log_warn("a folder for a socket stays: %s", err.text);
+    free(steal(&door->around));
+}
+
+/* Returns the first descriptor that was passed and closes others. -1: none. */
+static int receive_socket(int from)
+{
+    char line[64];
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(4 * sizeof(int))];
+    } along;
+    struct iovec text = {.iov_base = line, .iov_len = sizeof(line)};
+    struct msghdr message = {
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = along.room, .msg_controllen = sizeof(along.room)};
+    int found = -1;
+    if (recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+        return -1;
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(head) + i * sizeof(fd), sizeof(fd));
+            if (found < 0)
+                found = fd;
+            else
+                close(fd);
+        }
+    }
+    return found;
+}
+
+static void on_said(void *data)
+{
+    struct network_door *door = data;
+    int fd = receive_socket(door->launcher);
+    shut(door);
+    if (fd >= 0)
+        door->taken(door->user, fd);
+}
+
+static void on_knock(void *data)
+{
+    struct network_door *door = data;
+    door->launcher = accept4(door->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (door->launcher < 0)
+        return;
+    loop_watch_free(door->watch);
+    door->watch = loop_watch_fd(door->loop, door->launcher, on_said, door);
+    close(door->listening);
+    door->listening = -1;
+}
+
+/* Any user inside may connect, because the folder around the socket keeps other users of this machine out. */
+static int listen_at(struct network_door *door, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(door->socket) >= sizeof(address.sun_path))
+        return err_set(err, "the path %s is too long for a socket (set TMPDIR to a shorter one)", door->socket);
+    memcpy(address.sun_path, door->socket, strlen(door->socket));
+    door->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (mkdir(door->folder, 0755) || chmod(door->folder, 0755) ||
+        bind(door->listening, (const struct sockaddr *)&address, sizeof(address)) || chmod(door->socket, 0777) ||
+        listen(door->listening, 1))
+        return err_set_errno(err, errno, "cannot make the socket %s", door->socket);
+    return 0;
+}
+
+struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
+                                       struct err *err)
+{
+    struct network_door *door = xcalloc(1, sizeof(*door));
+    *door = (struct network_door){.loop = loop, .listening = -1, .launcher = -1, .taken = taken, .user = user};
+    door->around = file_make_temp_dir(NULL, "keyturn-net-", err);
+    if (door->around) {
+        door->folder = xasprintf("%s/in", door->around);
+        door->socket = xasprintf("%s/s", door->folder);
+    }
+    if (!door->around || listen_at(door, err)) {
+        network_door_free(door);
+        return NULL;
+    }
+    door->watch = loop_watch_fd(loop, door->listening, on_knock, door);
+    return door;
+}
+
+const char *network_door_folder(const struct network_door *door)
+{
+    return door->folder;
+}
+
+const char *network_door_socket(const struct network_door *door)
+{
+    return door->socket;
+}
+
+void network_door_free(struct network_door *door)
+{
+    if (!door)
+        return;
+    shut(door);
+    free(door->folder);
+    free(door->socket);
+    free(door);
 }

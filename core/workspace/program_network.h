@@ -1,32 +1,49 @@
 #pragma once
-/* A program's way out: the forwarder (sandbox/forwarder.h) behind the port that keyturn-launch opens for it, and what
- * is told of its connections. */
+/* The network of a program: the forwarder (sandbox/forwarder.h) behind the port that keyturn-launch opens, and the
+ * record of its connections. */
 
+#include "base/err.h"
 #include "sandbox/forwarder_rules.h"
 #include <stdbool.h>
 
+struct loop;
+struct network_door;
 struct program_network;
 struct program_vector;
 struct programs;
 
-/* Of one program, one by one: with 0 bytes before any goes out, and with all of them when the connection ends. Of the
- * rest the first to a host is told before any byte goes out too, and their bytes are summed up by host when the program
- * ends. */
+/* Connections of one program that are recorded one by one: with 0 bytes before any byte goes out, and with all bytes
+ * when the connection ends. Of further connections, the first to a host is also recorded before any byte goes out.
+ * Their bytes are summed up by host when the program ends. */
 #define PROGRAM_CONNECTIONS_TOLD 100
 
-/* Whether programs of these have a network that we forward. */
+/* True if these programs have a network that Keyturn forwards. */
 bool program_network_on(const struct programs *programs);
-/* For the program of that vector, which is told where its launcher hands the port over; it must not outlive what comes
- * back. `call`: what the program belongs to; NULL: nothing. */
+/* Creates the network for the program of that vector, and adds to the vector where its launcher passes the port
+ * over. The vector must not outlive the result. `call`: the call of the program; NULL: none. */
 struct program_network *program_network_new(struct programs *programs, const char *call, struct program_vector *vector,
                                             struct err *err) CHECKED;
-/* The socket that the program's launcher listens on. */
+/* Takes the socket on which the program's launcher listens. */
 void program_network_take(struct program_network *network, int take_fd);
-/* Ends all connections, and tells what was not told yet. NULL: nothing. */
+/* Ends all connections and records what is not recorded yet. NULL is fine. */
 void program_network_free(struct program_network *network);
 
-/* The program's variables, with what says which hosts it reaches without the forwarder: its own loopback, unless the
- * list means this machine's by it. Takes the list and gives a longer one. */
+/* Adds NO_PROXY, the hosts to reach without the forwarder: the program's own loopback, unless the rules list this
+ * machine's loopback. Takes the list and returns a longer one. */
 char **program_network_variables(const struct network_rules *rules, char **take_env);
-/* The folders of this machine that https needs, of those that are there; NULL-terminated, argv_free. */
+/* The existing folders of this machine that https needs, after `visible`; NULL-terminated, free with argv_free. */
 char **program_network_visible(const char *const *visible);
+
+/* ---- the socket of a launcher ---- */
+
+/* Lets a launcher pass its listening socket if its engine passes no descriptors on (docker): a Unix socket in a
+ * folder of ours that is visible inside. The first to connect is the launcher, because the program starts only after
+ * that. The door accepts one connection, and then removes the folder. */
+
+/* `taken` gets the socket and must close it. Called from the loop, at most once. */
+struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
+                                       struct err *err) CHECKED;
+/* The folder that must be visible inside at the same path, and its socket. */
+const char *network_door_folder(const struct network_door *door);
+const char *network_door_socket(const struct network_door *door);
+void network_door_free(struct network_door *door); /* NULL is fine */

@@ -1,14 +1,12 @@
-/* See program_vector.h. */
+/* What an engine needs to know about a program: its command, its limits and its system call filter. */
 
 #include "program_vector.h"
 #include "base/launcher.h"
 #include "base/mem.h"
-#include "lend.h"
 #include "program_network.h"
-#include "programs_inside.h"
-#include "sandbox/cgroup.h"
+#include "programs_internal.h"
 #include "sandbox/engines_program.h"
-#include "sandbox/scope.h"
+#include "sandbox/limits.h"
 #include "sandbox/syscall_filter.h"
 #include "workspace.h"
 #include <string.h>
@@ -31,7 +29,7 @@ static const char *const *copy_command(const struct program_spec *spec)
     return (const char *const *)argv;
 }
 
-/* Whatever comes of it can be told by that. */
+/* The name identifies all processes of the program. */
 static void add_name(struct program_vector *vector)
 {
     size_t count = 0;
@@ -61,7 +59,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
     if (vector->network)
         vector->env =
             (const char *const *)program_network_variables(&programs->network, (char **)(uintptr_t)vector->env);
-    vector->lent = workspace_lent(ws, &vector->lent_count);
+    vector->lent = workspace_bind_mounts(ws, &vector->lent_count);
     program_bounds_fill(vector, spec, &programs->limits);
     if (ws->policy.max_disk_bytes > 0)
         vector->files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
@@ -69,7 +67,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
 
 void program_vector_release(struct program_vector *vector)
 {
-    workspace_lent_free((struct program_lent *)(uintptr_t)vector->lent, vector->lent_count);
+    bind_mounts_free((struct bind_mount *)(uintptr_t)vector->lent, vector->lent_count);
     free((char *)vector->workspace);
     free((char *)vector->cwd);
     free((char *)vector->name);
@@ -77,8 +75,8 @@ void program_vector_release(struct program_vector *vector)
     argv_free((char **)vector->env);
 }
 
-/* Engines leave files where they are started (podman: "oom"): not in the user's folder, nor in what the program sees.
- */
+/* Engines leave files where they start (podman: "oom"). So they start neither in the user's folder nor in one that
+ * the program sees. */
 char *program_engine_folder(const struct workspace *ws)
 {
     size_t len = strlen(ws->path);
@@ -124,8 +122,9 @@ struct cgroup *program_bounds_group(struct program_vector *vector)
         .memory_mb = vector->memory_mb, .pids = vector->pids, .cpu_percent = vector->cpu_percent};
     struct cgroup *group = vector->engine->program->cgroup ? cgroup_new(vector->name, &limits) : NULL;
     vector->scope = !group && vector->memory_mb && vector->engine->program->cgroup && scope_state() == SCOPE_WORKS;
-    /* A container that has its own group is not watched: it may not compare the memory of two processes, so that a
-     * child of vfork would count twice. A scope may be left out without an error, so process 1 looks too. */
+    /* keyturn-launch does not watch a container that has its own group. It may not compare the memory of two
+     * processes there, so a child of vfork would count twice. A scope may be missing without an error, so process 1
+     * watches too. */
     bool container = !vector->engine->program->cgroup && sandbox_program_bounds_whole(vector->engine);
     vector->watch_memory = !container && !cgroup_holds_memory(group);
     return group;
@@ -133,7 +132,7 @@ struct cgroup *program_bounds_group(struct program_vector *vector)
 
 /* ---- the system call filter ---- */
 
-/* Containers have groups of their own, and a scope is one. */
+/* Containers have their own groups, and a scope is one. */
 static bool is_grouped(const struct program_vector *vector, const struct cgroup *group)
 {
     if (vector->scope)

@@ -1,4 +1,5 @@
-/* What programs of one kind have in common, and what each needs before it starts. */
+/* The programs of one engine: what they have in common, and the folders and environment of each before it starts
+ * (program.h). */
 
 #include "base/beneath.h"
 #include "base/clock.h"
@@ -6,10 +7,10 @@
 #include "base/mem.h"
 #include "layout.h"
 #include "program_network.h"
-#include "programs_inside.h"
+#include "programs_internal.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/user.h"
-#include "stage_inside.h"
+#include "stage.h"
 #include "workspace.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 
 extern char **environ;
 
-/* ---- all of them ---- */
+/* ---- common to all programs ---- */
 
 struct programs *programs_new(const struct programs_options *options, struct err *err)
 {
@@ -43,7 +44,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
     if (program_network_on(programs) &&
-        sandbox_program_is_ours(programs->image)) { /* another image brings certificates of its own */
+        sandbox_program_is_ours(programs->image)) { /* another image has its own certificates */
         argv_free(programs->visible);
         programs->visible = program_network_visible(options->visible);
     }
@@ -90,7 +91,7 @@ bool programs_run(const struct programs *programs)
 
 /* ---- folders ---- */
 
-/* 0 made, 1 there already, -1 an error. */
+/* Returns 0 if created, 1 if it existed, -1 on error. */
 static int make_folder(const struct workspace *ws, const char *path, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
@@ -115,7 +116,7 @@ static char *make_cwd(const struct workspace *ws, const char *said, struct err *
     return folder < 0 ? NULL : steal(&cwd);
 }
 
-/* "runs/run_20261116T190501.123": two of the same instant are told apart by a number. */
+/* Creates "runs/run_20261116T190501.123". A number distinguishes runs of the same instant. */
 static char *make_run(const struct workspace *ws, struct err *err)
 {
     int64_t now = ws->clock->wall_us(ws->clock);
@@ -137,8 +138,8 @@ static char *make_run(const struct workspace *ws, struct err *err)
 
 /* ---- the environment ---- */
 
-/* What says how to write and where the clock is; where programs are, if they are ours. Anything else may be a secret.
- */
+/* True for locale, terminal and time zone, and for PATH if programs are those of this machine. Any other variable may
+ * be a secret. */
 static bool is_harmless(const char *entry, bool path)
 {
     static const char *const kept[] = {"LANG=", "LC_", "TERM=", "TZ="};
@@ -148,23 +149,26 @@ static bool is_harmless(const char *entry, bool path)
     return path && strncmp(entry, "PATH=", 5) == 0;
 }
 
-/* A home, a language, and what is harmless of ours. To be freed with argv_free. */
-static char **bare_env(const struct programs *programs, const char *root)
+/* A home, a language, and our harmless variables. On a terminal of its own, TERM names the
+ * one that tui/screen/program_screen.c shows, whatever ours is. Free it with argv_free. */
+static char **bare_env(const struct programs *programs, const char *root, bool tty)
 {
     size_t count = 0;
     while (environ[count])
         count++;
-    char **env = xcalloc(count + 3, sizeof(*env));
+    char **env = xcalloc(count + 4, sizeof(*env));
     env[0] = xasprintf("HOME=%s", root);
     env[1] = xstrdup("LANG=C.UTF-8");
     count = 2;
     for (char **at = environ; *at; at++)
-        if (is_harmless(*at, programs->engine->unsafe))
+        if (is_harmless(*at, programs->engine->unsafe) && !(tty && strncmp(*at, "TERM=", 5) == 0))
             env[count++] = xstrdup(*at);
+    if (tty)
+        env[count++] = xstrdup("TERM=xterm-256color");
     return env;
 }
 
-/* The kernel takes no text of a program that is longer, and says of it only that the list is too long. */
+/* The kernel rejects a longer string, and its error only says that the list is too long. */
 static int check_texts(const char *const *texts, const char *what, struct err *err)
 {
     for (; texts && *texts; texts++)
@@ -189,7 +193,7 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
     if (!run)
         return -1;
     const char *root = sandbox_program_root(programs->engine, ws->path);
-    char **bare = bare_env(programs, root);
+    char **bare = bare_env(programs, root, spec->tty);
     struct env_layers layers = {.below = (const char *const *)(isolates || !programs->host_env ? bare : environ),
                                 .clean = spec->clean_env,
                                 .root = root,

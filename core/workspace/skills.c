@@ -1,5 +1,7 @@
-/* Finding skills on the host and staging them. Whether a staged one is still the same is asked of its files, not only
- * of the record: a program may have changed them, whatever their write bits say. */
+/* Finds skills on the host, reads the head of their SKILL.md, and stages them (skills.h).
+ *
+ * Whether a staged skill is unchanged is checked in its files, not only in the record: a program may have changed them
+ * despite their write bits. */
 
 #include "skills.h"
 #include "base/beneath.h"
@@ -9,18 +11,20 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/tree.h"
+#include "base/utf8.h"
 #include "layout.h"
 #include "metadata.h"
-#include "stage_inside.h"
+#include "stage.h"
 #include "workspace.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define HEAD_BYTES_MAX  (1 << 20)   /* of a SKILL.md */
-#define SKILL_BYTES_MAX (1LL << 30) /* of a staged one that is looked at again */
+#define SKILL_BYTES_MAX (1LL << 30) /* of a staged skill that is checked again */
 
 /* ---- finding ---- */
 
@@ -57,7 +61,7 @@ static void leads_out(struct skills *skills, const char *name, const char *path,
           xasprintf("%s is left out: it is a link that leads out of the %s", path, of));
 }
 
-/* `folder` is that of the skill in its list, where its name comes from if it says none. */
+/* `folder` is the skill's folder in its list; its name is the default for the skill's name. */
 static void add_skill(struct skills *skills, struct skill *take_skill, const char *folder)
 {
     CLEANUP(skill) struct skill skill = *take_skill;
@@ -78,7 +82,7 @@ static void add_skill(struct skills *skills, struct skill *take_skill, const cha
         return;
     }
     skills_parse_head(text.buf, text.len, &skill.name, &skill.description);
-    /* The name becomes a folder, so one that could not be is replaced by that of the folder it has. */
+    /* The name becomes a folder. If it cannot be one, use the name of the skill's own folder. */
     if (!*skill.name || strchr(skill.name, '/') || strcmp(skill.name, ".") == 0 || strcmp(skill.name, "..") == 0 ||
         strlen(skill.name) > 200) {
         free(skill.name);
@@ -99,7 +103,7 @@ static int by_entry(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Those below an open folder, which is `path` for people. */
+/* Adds the skills below an open folder; `path` is its name for display. */
 static int list_folder(struct skills *skills, int folder, const char *path, const char *project)
 {
     struct dirent **entries = NULL;
@@ -193,7 +197,7 @@ void skills_release(struct skills *skills)
 
 /* ---- staging ---- */
 
-/* Whether the metadata and the files say that exactly this is staged. */
+/* True if the metadata and the files agree that exactly this skill is staged. */
 static bool is_staged(const struct workspace *ws, const char *name, const char *to, const struct stage_options *options,
                       const char *digest)
 {
@@ -209,7 +213,7 @@ static bool is_staged(const struct workspace *ws, const char *name, const char *
     return tree_digest(fd, options->left_out != NULL, SKILL_BYTES_MAX, now, NULL) == 0 && strcmp(now, digest) == 0;
 }
 
-/* What was staged before goes, whatever it has become. */
+/* Removes the earlier copy, whatever a program made of it. */
 static int remove_old(const struct workspace *ws, const char *to, struct err *err)
 {
     CLEANUP(free) char *name = NULL;
@@ -225,14 +229,14 @@ static void put_record(struct metadata *md, void *user)
     metadata_put_skill(md, user);
 }
 
-/* From its open folder: what its path leads to may be another one meanwhile. */
+/* Stages from the open folder, because its path may lead to another one by now. */
 static int stage_opened(struct workspace *ws, const struct skill *skill, const struct stage_options *options,
                         bool *staged, struct err *err)
 {
     CLEANUP(free) char *to = xasprintf("%s/%s", layout_rows[LAYOUT_SKILLS].name, skill->name);
     char digest[HASH_SHA256_HEX], now[METADATA_STAMP_MAX];
     bool mounted;
-    /* Links that lead out of a skill are no part of it where they are left out. */
+    /* Links that lead out of a skill are not part of it if they are skipped. */
     if (tree_digest(beneath_fd(options->opened), options->left_out != NULL, 0, digest, err) < 0)
         return err_prefix(err, "skill %.100s", skill->name);
     if (is_staged(ws, skill->name, to, options, digest))
@@ -264,4 +268,126 @@ int skills_stage(struct workspace *ws, const struct skill *skill, const struct s
     if (staged)
         *staged = done;
     return status;
+}
+
+/* ---- the head of SKILL.md ---- */
+
+/* The head of a SKILL.md is a little YAML: one level of keys, with values plain, quoted, or over several lines
+ * (folded after '>', kept after '|', or continued on indented lines). Other YAML is not read; values that cannot be
+ * parsed count as missing. */
+
+#define TEXT_MAX 4096 /* of a description, in bytes */
+
+struct line {
+    const char *at;
+    size_t len; /* without the end of the line */
+    size_t indent;
+};
+
+static bool next_line(const char **at, const char *end, struct line *line)
+{
+    if (*at >= end)
+        return false;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    size_t len = (size_t)((stop ? stop : end) - *at);
+    line->at = *at;
+    *at += len + (stop != NULL);
+    while (len > 0 && (line->at[len - 1] == '\r' || line->at[len - 1] == ' ' || line->at[len - 1] == '\t'))
+        len--;
+    line->len = len;
+    line->indent = 0;
+    while (line->indent < len && (line->at[line->indent] == ' ' || line->at[line->indent] == '\t'))
+        line->indent++;
+    return true;
+}
+
+static bool is_fence(const struct line *line)
+{
+    return line->len == 3 && memcmp(line->at, "---", 3) == 0;
+}
+
+/* Decodes a quoted value: '' in single quotes is a quote, a backslash in double quotes escapes the next character. */
+static void add_quoted(struct strbuf *out, const char *at, size_t len)
+{
+    char quote = at[0];
+    for (size_t i = 1; i < len; i++) {
+        if (at[i] == quote) {
+            if (quote != '\'' || i + 1 == len || at[i + 1] != quote)
+                return;
+            i++;
+        } else if (quote == '"' && at[i] == '\\' && i + 1 < len) {
+            i++;
+            strbuf_addch(out, at[i] == 'n' ? '\n' : at[i]);
+            continue;
+        }
+        strbuf_addch(out, at[i]);
+    }
+}
+
+/* A plain value ends where a comment begins. */
+static size_t plain_length(const char *at, size_t len)
+{
+    for (size_t i = 1; i < len; i++)
+        if (at[i] == '#' && (at[i - 1] == ' ' || at[i - 1] == '\t'))
+            len = i;
+    while (len > 0 && (at[len - 1] == ' ' || at[len - 1] == '\t'))
+        len--;
+    return len;
+}
+
+/* Reads the value that begins in `rest` of a line and continues on the indented lines below. */
+static void read_value(struct strbuf *out, const char *rest, size_t len, const char **at, const char *end)
+{
+    char block = len > 0 && (rest[0] == '|' || rest[0] == '>') ? rest[0] : '\0';
+    bool quoted = len > 0 && (rest[0] == '"' || rest[0] == '\'');
+    CLEANUP(strbuf) struct strbuf raw = STRBUF_INIT;
+    if (!block)
+        strbuf_add(&raw, rest, quoted ? len : plain_length(rest, len));
+    const char *ahead = *at;
+    for (struct line line; next_line(&ahead, end, &line) && (line.indent > 0 || line.len == 0); *at = ahead) {
+        if (raw.len)
+            strbuf_addch(&raw, block == '|' ? '\n' : ' ');
+        strbuf_add(&raw, line.at + line.indent, line.len - line.indent);
+    }
+    while (raw.len > 0 && (raw.buf[raw.len - 1] == ' ' || raw.buf[raw.len - 1] == '\n'))
+        strbuf_set_len(&raw, raw.len - 1);
+    strbuf_reset(out);
+    if (quoted)
+        add_quoted(out, raw.buf, raw.len);
+    else
+        strbuf_add(out, raw.buf, raw.len);
+}
+
+static char *finished(const struct strbuf *text)
+{
+    CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
+    size_t len = text->len < TEXT_MAX ? text->len : TEXT_MAX;
+    utf8_scrub(&clean, text->buf, len);
+    return xmemdup0(clean.buf, strlen(clean.buf));
+}
+
+void skills_parse_head(const char *text, size_t len, char **name, char **description)
+{
+    CLEANUP(strbuf) struct strbuf found_name = STRBUF_INIT, found_description = STRBUF_INIT;
+    const char *at = text, *end = text + len;
+    struct line line;
+    if (len >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0)
+        at += 3;
+    bool open = next_line(&at, end, &line) && is_fence(&line);
+    while (open && next_line(&at, end, &line) && !is_fence(&line)) {
+        const char *colon = memchr(line.at, ':', line.len);
+        size_t key = colon ? (size_t)(colon - line.at) : 0;
+        struct strbuf *value = line.indent > 0                                        ? NULL
+                               : key == 4 && memcmp(line.at, "name", 4) == 0          ? &found_name
+                               : key == 11 && memcmp(line.at, "description", 11) == 0 ? &found_description
+                                                                                      : NULL;
+        if (!value)
+            continue;
+        const char *rest = colon + 1;
+        while (rest < line.at + line.len && (*rest == ' ' || *rest == '\t'))
+            rest++;
+        read_value(value, rest, (size_t)(line.at + line.len - rest), &at, end);
+    }
+    *name = finished(&found_name);
+    *description = finished(&found_description);
 }

@@ -1,6 +1,8 @@
 #pragma once
-/* Skills: folders with a SKILL.md that says in its head what they are for. They are found on the host and staged,
- * read-only, as skills/<name> in a workspace, where the metadata remembers what was staged and from where. */
+/* Skills: folders with a SKILL.md whose head says what they are for.
+ *
+ * Keyturn finds skills on the host and stages them, read-only, as skills/<name> in a workspace. The metadata records
+ * what was staged and from where. */
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -11,46 +13,46 @@ struct stage_options;
 struct workspace;
 
 #define SKILL_FILE     "SKILL.md"
-#define SKILLS_PROJECT ".keyturn/skills" /* of a project */
+#define SKILLS_PROJECT ".keyturn/skills" /* in a project */
 
 struct skill {
-    char *name;        /* of the head, else of the folder */
-    char *description; /* of the head; "" when it has none */
-    char *path;        /* the folder, absolute: for people */
-    char *project;     /* it is a project's own, and is opened beneath this; NULL: the user's */
+    char *name;        /* from the head, else the folder's name */
+    char *description; /* from the head; "" if it has none */
+    char *path;        /* the folder, absolute: for display */
+    char *project;     /* set for a project's skill, which is opened beneath this; NULL: the user's skill */
 };
 
-/* A folder that is no skill although it looks like one. */
+/* A folder that looks like a skill but is skipped. */
 struct skill_left {
     char *name;
-    char *why;  /* for an agent, which is told no paths of this machine */
+    char *why;  /* for an agent, which must not see paths of this machine */
     char *text; /* a sentence for the user */
 };
 
 struct skills {
-    struct skill *items; /* by name; of equal names the first that was found */
+    struct skill *items; /* by name; of equal names, the first one found */
     size_t count, room;
-    struct skill_left *left; /* hidden by another one of the name, or links that lead away */
+    struct skill_left *left; /* hidden by another skill of that name, or links that lead out */
     size_t left_count, left_room;
 };
 
-/* The folders directly below `folder` that have a SKILL.md, which may be links: the folder is the user's own. A folder
- * that is not there has none. Adds to `skills`, which is zeroed at first. */
+/* Adds the folders directly below `folder` that have a SKILL.md. They may be links, because the user owns the
+ * folder. A missing folder has no skills. Zero `skills` before the first call. */
 int skills_list(struct skills *skills, const char *folder, struct err *err) CHECKED;
-/* The same of .keyturn/skills of a project, which somebody else may have made: links out of it are left out. */
+/* The same for .keyturn/skills of a project. Its author may not be the user, so links that lead out are skipped. */
 int skills_list_project(struct skills *skills, const char *project, struct err *err) CHECKED;
-/* All of both, the project's first; NULL: there are none. What cannot be read has none. */
+/* Lists both kinds, the project's first; either may be NULL. Unreadable folders have no skills. */
 void skills_list_all(struct skills *skills, const char *project, const char *const *folders);
-const struct skill *skills_find(const struct skills *skills, const char *name); /* NULL when there is none */
+const struct skill *skills_find(const struct skills *skills, const char *name); /* NULL: not found */
 void skills_release(struct skills *skills);
-/* Its folder, as a root that nothing in it leads out of. */
+/* Opens its folder as a root that no link in it can leave. */
 struct beneath *skills_open(const struct skill *skill, struct err *err) CHECKED;
 
-/* Stages one, unless what is there already is the same by its digest. `staged`, when given, says whether anything was
- * done. `options` NULL: read-only, copied. */
+/* Stages one skill, unless the staged copy has the same digest. `staged`, if given, says whether it staged.
+ * `options` NULL: read-only, copied. */
 int skills_stage(struct workspace *ws, const struct skill *skill, const struct stage_options *options, bool *staged,
                  struct err *err) CHECKED;
 
-/* The name and the description from the head of a SKILL.md ("---", lines "key: value", "---"); empty texts where it has
- * none. Both are the caller's. */
+/* Reads name and description from the head of a SKILL.md ("---", lines "key: value", "---"). Missing ones are empty.
+ * The caller frees both. */
 void skills_parse_head(const char *text, size_t len, char **name, char **description);

@@ -1,13 +1,20 @@
-/* What holds for every implementation, and the one in memory. */
+/* Versioned artifacts: the rules for every store, then the store in memory and the store on disk (versions.h). */
 
 #include "versions.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "mime.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_blank(const char *text)
 {
@@ -103,7 +110,7 @@ struct memory {
     size_t count, room;
 };
 
-/* The newest, or the one asked for. */
+/* The newest version, or the requested one. */
 static const struct kept *find(const struct memory *m, const char *name, int64_t version)
 {
     for (size_t i = m->count; i-- > 0;)
@@ -202,4 +209,170 @@ struct versions *versions_in_memory(void)
     m->base.ops = &memory_ops;
     pthread_mutex_init(&m->mutex, NULL);
     return &m->base;
+}
+
+/* ---- on disk ---- */
+
+/* Artifacts on disk. Each name has a folder, named by the digest of the name, because names may contain anything;
+ * the file `name` in it has the plain name. A version is the file `<number>`: the type, a NUL, the content. It is
+ * written to a temporary file and then linked to the first free number. So a version is complete or absent, and two
+ * programs that save at once get two versions. */
+
+#define FOLDER_MODE 0700
+#define FILE_MODE   0600
+
+struct disk {
+    struct versions base;
+    char *folder;
+};
+
+static char *folder_of(const struct versions *self, const char *name)
+{
+    const struct disk *d = CONTAINER_OF(self, struct disk, base);
+    char digest[HASH_SHA256_HEX];
+    hash_sha256(name, strlen(name), digest);
+    return xasprintf("%s/%.32s", d->folder, digest);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A number as we write them, or -1. */
+static int64_t version_of(const char *name)
+{
+    char back[24], *end;
+    errno = 0;
+    int64_t number = strtoll(name, &end, 10);
+    snprintf(back, sizeof(back), "%" PRId64, number);
+    return errno == 0 && strcmp(back, name) == 0 ? number : -1;
+}
+
+static int disk_list(struct versions *self, const char *name, int64_t **list, size_t *count, struct err *err)
+{
+    CLEANUP(free) char *folder = folder_of(self, name);
+    size_t room = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_set_errno(err, errno, "cannot list the versions of %.200s", name);
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        int64_t version = version_of(entry->d_name);
+        if (version < 0)
+            continue;
+        GROW(*list, *count, room);
+        (*list)[(*count)++] = version;
+    }
+    closedir(dir);
+    if (*count)
+        qsort(*list, *count, sizeof(**list), by_number);
+    return 0;
+}
+
+static int newest(struct versions *self, const char *name, int64_t *version, struct err *err)
+{
+    CLEANUP(free) int64_t *list = NULL;
+    size_t count = 0;
+    if (disk_list(self, name, &list, &count, err) < 0)
+        return -1;
+    *version = count ? list[count - 1] : VERSIONS_NEWEST;
+    return 0;
+}
+
+/* Gives the temporary the first free number from `version` on. 0, or -1 with errno. */
+static int place(int dir, const char *temp, int64_t *version)
+{
+    for (;; ++*version) {
+        char number[24];
+        snprintf(number, sizeof(number), "%" PRId64, *version);
+        if (linkat(dir, temp, dir, number, 0) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+}
+
+static int write_version(int dir, const void *bytes, size_t len, const char *mime, int64_t *version)
+{
+    static _Atomic unsigned counter;
+    char temp[64];
+    snprintf(temp, sizeof(temp), ".%ld-%u.tmp", (long)getpid(), counter++);
+    CLEANUP(fd) int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    if (fd < 0)
+        return -1;
+    int status = file_write_all(fd, mime, strlen(mime) + 1) < 0 || file_write_all(fd, bytes, len) < 0 || fsync(fd) < 0
+                     ? -1
+                     : place(dir, temp, version);
+    int code = errno;
+    unlinkat(dir, temp, 0);
+    errno = code;
+    return status;
+}
+
+static int disk_save(struct versions *self, const char *name, const void *bytes, size_t len, const char *mime,
+                     int64_t *version, struct err *err)
+{
+    CLEANUP(free) char *folder = folder_of(self, name), *label = xasprintf("%s/name", folder);
+    struct stat st;
+    if (file_mkdirs(folder, FOLDER_MODE, err) < 0 || newest(self, name, version, err) < 0)
+        return -1;
+    if (stat(label, &st) < 0 && file_replace(label, name, strlen(name), FILE_MODE, err) < 0)
+        return -1;
+    ++*version;
+    CLEANUP(fd) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || write_version(dir, bytes, len, mime, version) < 0 || fsync(dir) < 0)
+        return err_set_errno(err, errno, "cannot save the artifact %.200s", name);
+    return 0;
+}
+
+static int disk_load(struct versions *self, const char *name, int64_t version, struct strbuf *out, char **mime,
+                     int64_t *actual, struct err *err)
+{
+    CLEANUP(free) char *folder = folder_of(self, name);
+    CLEANUP(strbuf) struct strbuf file = STRBUF_INIT;
+    struct err own = ERR_INIT;
+    bool any = version == VERSIONS_NEWEST;
+    if (any && newest(self, name, &version, err) < 0)
+        return -1;
+    if (version == VERSIONS_NEWEST)
+        return err_set(err, "artifact not found: %.200s", name);
+    CLEANUP(free) char *path = xasprintf("%s/%" PRId64, folder, version);
+    if (file_read(path, &file, 0, &own) < 0) {
+        if (own.code == ENOENT)
+            return err_set(err, "artifact not found: %.200s has no version %" PRId64, name, version);
+        if (err)
+            *err = own;
+        return -1;
+    }
+    const char *end = memchr(file.buf, '\0', file.len);
+    if (!end)
+        return err_set(err, "the artifact %.200s is damaged: %.200s has no type", name, path);
+    *mime = xstrdup(file.buf);
+    *actual = version;
+    strbuf_add(out, end + 1, file.len - (size_t)(end + 1 - file.buf));
+    return 0;
+}
+
+static int disk_remove(struct versions *self, const char *name, struct err *err)
+{
+    CLEANUP(free) char *folder = folder_of(self, name);
+    return file_remove_tree(folder, err);
+}
+
+static void disk_free(struct versions *self)
+{
+    struct disk *d = CONTAINER_OF(self, struct disk, base);
+    free(d->folder);
+    free(d);
+}
+
+static const struct versions_ops disk_ops = {disk_save, disk_load, disk_list, disk_remove, disk_free};
+
+struct versions *versions_on_disk(const char *folder)
+{
+    struct disk *d = xcalloc(1, sizeof(*d));
+    d->base.ops = &disk_ops;
+    d->folder = xstrdup(folder);
+    return &d->base;
 }

@@ -1,5 +1,8 @@
-/* Making and removing workspaces, and the record of each operation on one. Names are unique because a folder that is
- * there already makes us try the next nanosecond, so two programs with the same clock cannot share one. */
+/* Workspaces: creating and removing one, the record of each operation, bind mounts, and the table of workspaces by
+ * name.
+ *
+ * A name is unique because an existing folder makes us try the next nanosecond, so two processes with the same clock
+ * never share a workspace. */
 
 #include "workspace.h"
 #include "base/beneath.h"
@@ -8,17 +11,19 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "event/emitter.h"
+#include "inside.h"
 #include "layout.h"
-#include "lend.h"
 #include "sandbox/user.h"
 #include "stage.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define WORKSPACE_MODE   0777 /* programs may run as another user */
-#define CLEANUP_ATTEMPTS 8    /* while something in it still writes */
+#define CLEANUP_ATTEMPTS 8    /* tries while a process in the workspace still writes */
 
 char *workspace_clean_id(const char *id)
 {
@@ -26,7 +31,7 @@ char *workspace_clean_id(const char *id)
     size_t len = strlen(id), count = 0;
     char *clean = xmalloc(len + 1);
     for (size_t used; len; id += used, len -= used) {
-        uint32_t c = utf8_decode(id, len, &used); /* one _ for a character, however many bytes it has */
+        uint32_t c = utf8_decode(id, len, &used); /* one _ per character, however many bytes it has */
         clean[count++] = c < 0x80 && strchr(plain, (int)c) ? (char)c : '_';
     }
     clean[count] = '\0';
@@ -38,7 +43,7 @@ struct workspace_capabilities workspace_describe(const struct workspace_policy *
     return (struct workspace_capabilities){
         .isolation = policy->isolated ? "" : "local",
         .network_allowed = !policy->isolated,
-        .streaming = true, /* programs can be talked to while they run */
+        .streaming = true, /* programs can exchange input and output while they run */
         .clean_env = true,
         .max_disk_bytes = policy->max_disk_bytes > 0 ? policy->max_disk_bytes : 0,
     };
@@ -55,12 +60,12 @@ static const char *temp_base(void)
     return dir && *dir ? dir : "/tmp";
 }
 
-/* Makes "<base>/ws_<id>_<ns>" and gives its path, or NULL. */
+/* Creates "<base>/ws_<id>_<ns>" and returns its path, or NULL. */
 static char *make_folder(const char *base, const char *exec_id, struct clock *clock, const struct sandbox_user *owner,
                          struct err *err)
 {
     CLEANUP(free) char *id = workspace_clean_id(exec_id);
-    /* A name of 255 bytes is all that fits; the number tells them apart. */
+    /* A file name has at most 255 bytes; the number keeps shortened names distinct. */
     size_t room = 200;
     if (strlen(id) > room)
         id[room] = '\0';
@@ -82,7 +87,7 @@ static char *make_folder(const char *base, const char *exec_id, struct clock *cl
     }
 }
 
-/* What every workspace of the kind is to see. */
+/* Links the folder that every workspace of this kind shows as inputs. */
 static int link_inputs(struct workspace *ws, const char *inputs, struct err *err)
 {
     if (is_blank(inputs))
@@ -182,7 +187,7 @@ void workspace_free(struct workspace *ws)
     if (!ws)
         return;
     beneath_close(ws->root);
-    workspace_lent_free(ws->lent, ws->lent_count);
+    bind_mounts_free(ws->lent, ws->lent_count);
     pthread_mutex_destroy(&ws->mutex);
     free(ws->id);
     free(ws->path);
@@ -214,4 +219,264 @@ int span_end(struct span *span, int status, const struct err *own, struct err *e
     if (status < 0 && err)
         *err = *own;
     return status;
+}
+
+/* ---- the disk limit ---- */
+
+int64_t workspace_disk_used(const struct workspace *ws)
+{
+    return disk_count_opening(beneath_fd(ws->root)).bytes;
+}
+
+int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err)
+{
+    if (ws->policy.max_disk_bytes <= 0)
+        return 0;
+    struct disk_count count = disk_count(beneath_fd(ws->root));
+    return disk_check(ws->policy.max_disk_bytes, &count, more, err);
+}
+
+bool workspace_warn_disk(const struct workspace *ws, struct err *err)
+{
+    if (ws->policy.max_disk_bytes <= 0)
+        return false;
+    struct disk_count count = disk_count(beneath_fd(ws->root));
+    if (disk_check(ws->policy.max_disk_bytes, &count, 0, err) < 0)
+        return true;
+    if (count.missed)
+        err_set(err, "what a part of the workspace holds cannot be counted, and counts as nothing: %s", count.why);
+    return count.missed > 0;
+}
+
+/* ---- bind mounts ---- */
+
+/* Characters that separate the parts of a container's volume option. */
+static bool is_plain(const char *text)
+{
+    return !strpbrk(text, ":,\n");
+}
+
+bool workspace_bind(struct workspace *ws, const char *path, const char *place)
+{
+    CLEANUP(free) char *real = realpath(path, NULL);
+    if (!ws->lends || !real || !is_plain(real) || !is_plain(place) || strcmp(place, ".") == 0)
+        return false;
+    pthread_mutex_lock(&ws->mutex);
+    size_t at = 0;
+    while (at < ws->lent_count && strcmp(ws->lent[at].place, place) != 0)
+        at++;
+    if (at == ws->lent_count) {
+        GROW(ws->lent, ws->lent_count, ws->lent_room);
+        ws->lent[ws->lent_count++] = (struct bind_mount){.place = xstrdup(place)};
+    }
+    free(ws->lent[at].path);
+    ws->lent[at].path = steal(&real);
+    pthread_mutex_unlock(&ws->mutex);
+    return true;
+}
+
+/* A program may have replaced the folder. A mount needs a real folder, reached through no link. The host folder
+ * itself must not have been replaced either. */
+static bool is_there(const struct workspace *ws, const struct bind_mount *lent)
+{
+    struct stat st;
+    CLEANUP(free) char *still = realpath(lent->path, NULL);
+    CLEANUP(fd) int fd = beneath_openat(ws->root, lent->place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
+    CLEANUP(free) char *real = fd < 0 ? NULL : inside_real(ws->root, fd, "");
+    return real && strcmp(real, lent->place) == 0 && still && strcmp(still, lent->path) == 0 &&
+           stat(lent->path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+struct bind_mount *workspace_bind_mounts(struct workspace *ws, size_t *count)
+{
+    pthread_mutex_lock(&ws->mutex);
+    struct bind_mount *lent = xcalloc(ws->lent_count + 1, sizeof(*lent));
+    *count = 0;
+    for (size_t i = 0; i < ws->lent_count; i++)
+        if (is_there(ws, &ws->lent[i]))
+            lent[(*count)++] =
+                (struct bind_mount){.path = xstrdup(ws->lent[i].path), .place = xstrdup(ws->lent[i].place)};
+    pthread_mutex_unlock(&ws->mutex);
+    return lent;
+}
+
+void bind_mounts_free(struct bind_mount *lent, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(lent[i].path);
+        free(lent[i].place);
+    }
+    free(lent);
+}
+
+/* ---- workspaces by name ---- */
+
+/* One row per id. While its workspace is created, the row has a thread and waiting callers. Afterwards it has a
+ * workspace, or is removed after a failure. Rows are reference-counted, so that a failed row reaches all waiting
+ * callers before it is freed. */
+
+struct row {
+    char *id;
+    struct workspace *ws;
+    struct err err;
+    bool making, failed;
+    size_t refs; /* the table, the thread, and all waiting callers */
+    struct row *next;
+    struct workspace_registry *registry;
+    workspace_maker *make;
+    void *user;
+};
+
+struct workspace_registry {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct row *rows;
+    size_t threads;
+};
+
+struct workspace_registry *workspace_registry_new(void)
+{
+    struct workspace_registry *r = xcalloc(1, sizeof(*r));
+    pthread_mutex_init(&r->mutex, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    return r;
+}
+
+static void release_row(struct row *row, size_t refs)
+{
+    row->refs -= refs;
+    if (row->refs)
+        return;
+    free(row->id);
+    free(row);
+}
+
+/* Removes the row from the table. Returns how many references the caller must release. */
+static size_t remove_row(struct workspace_registry *r, struct row *row)
+{
+    struct row **at = &r->rows;
+    while (*at && *at != row)
+        at = &(*at)->next;
+    if (!*at)
+        return 0;
+    *at = row->next;
+    return 1;
+}
+
+void workspace_registry_free(struct workspace_registry *r, bool cleanup)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->mutex);
+    while (r->threads)
+        pthread_cond_wait(&r->changed, &r->mutex);
+    pthread_mutex_unlock(&r->mutex);
+    while (r->rows) {
+        struct row *row = r->rows;
+        if (cleanup && workspace_cleanup(row->ws, &row->err) < 0)
+            row->failed = true; /* its workspace.op has the reason */
+        workspace_free(row->ws);
+        release_row(row, remove_row(r, row));
+    }
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->mutex);
+    free(r);
+}
+
+static void *make_workspace(void *user)
+{
+    struct row *row = user;
+    struct workspace_registry *r = row->registry;
+    struct err err = ERR_INIT;
+    struct workspace *ws = row->make(row->user, row->id, &err);
+    size_t refs = 1;
+    pthread_mutex_lock(&r->mutex);
+    row->making = false;
+    row->ws = ws;
+    if (!ws) {
+        row->failed = true;
+        row->err = err;
+        refs += remove_row(r, row);
+    }
+    release_row(row, refs);
+    r->threads--;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}
+
+/* Adds a row and starts its thread. Returns NULL and the error on failure. */
+static struct row *start_row(struct workspace_registry *r, const char *id, workspace_maker *make, void *user,
+                             struct err *err)
+{
+    struct row *row = xcalloc(1, sizeof(*row));
+    *row = (struct row){
+        .id = xstrdup(id), .making = true, .refs = 2, .next = r->rows, .registry = r, .make = make, .user = user};
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, make_workspace, row);
+    if (code != 0) {
+        free(row->id);
+        free(row);
+        err_set_errno(err, code, "cannot make the workspace");
+        return NULL;
+    }
+    pthread_detach(thread);
+    r->rows = row;
+    r->threads++;
+    return row;
+}
+
+static struct row *find_row(struct workspace_registry *r, const char *id)
+{
+    struct row *row = r->rows;
+    while (row && strcmp(row->id, id) != 0)
+        row = row->next;
+    return row;
+}
+
+static struct workspace *cancelled(struct err *err)
+{
+    err_set(err, "cancelled before the workspace was there");
+    if (err)
+        err->code = ECANCELED;
+    return NULL;
+}
+
+/* The caller holds the mutex. */
+static struct workspace *acquire(struct workspace_registry *r, const char *id, workspace_maker *make, void *user,
+                                 struct registry_call *call, struct err *err)
+{
+    struct row *row = find_row(r, id);
+    if (row && row->ws)
+        return row->ws;
+    if (call && atomic_load(&call->cancelled))
+        return cancelled(err);
+    if (!row && !(row = start_row(r, id, make, user, err)))
+        return NULL;
+    row->refs++;
+    while (row->making && !(call && atomic_load(&call->cancelled)))
+        pthread_cond_wait(&r->changed, &r->mutex);
+    struct workspace *ws = row->ws;
+    bool given_up = row->making;
+    if (row->failed && err)
+        *err = row->err;
+    release_row(row, 1);
+    return given_up ? cancelled(err) : ws;
+}
+
+struct workspace *workspace_registry_acquire(struct workspace_registry *r, const char *id, workspace_maker *make,
+                                             void *user, struct registry_call *call, struct err *err)
+{
+    pthread_mutex_lock(&r->mutex);
+    struct workspace *ws = acquire(r, id, make, user, call, err);
+    pthread_mutex_unlock(&r->mutex);
+    return ws;
+}
+
+void workspace_registry_cancel(struct workspace_registry *r, struct registry_call *call)
+{
+    pthread_mutex_lock(&r->mutex);
+    atomic_store(&call->cancelled, true);
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->mutex);
 }

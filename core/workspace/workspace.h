@@ -1,49 +1,56 @@
 #pragma once
-/* A workspace: a folder of its own for the files and programs of one execution (layout.h says what is in it).
+/* A workspace: a separate folder for the files and programs of one execution (layout.h lists its contents).
  *
- * It is made with a policy and cleaned up once; what is put into it and collected from it is in stage.h and collect.h.
- * Everything goes by the descriptor of its root, so whatever a program does to the path, no operation ends elsewhere.
- * Any thread may work on a workspace, several at a time too. */
+ * A workspace is created with a policy and cleaned up once. stage.h puts files in, and collect.h takes files out.
+ * All operations use the descriptor of the root, so a program that changes the path cannot redirect them. Any number
+ * of threads may work on a workspace at a time. */
 
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "sandbox/disk_limit.h"
+#include "sandbox/engines_program.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct beneath;
 struct clock;
 struct event_queue;
-struct program_lent;
+struct bind_mount;
 struct versions;
+struct workspace;
+struct workspace_registry;
 
 struct workspace_policy {
-    bool isolated;          /* programs run in a sandbox; whoever runs them looks at this */
-    bool persist;           /* cleanup leaves it where it is */
-    int64_t max_disk_bytes; /* of all files in it; 0: no limit */
+    bool isolated;          /* programs run in a sandbox; the code that starts programs checks this */
+    bool persist;           /* cleanup keeps the folder */
+    int64_t max_disk_bytes; /* of all files in the workspace; 0: no limit */
 };
 
-/* What the machinery behind workspaces can do, for whoever chooses one. All zero: nothing is promised. */
+/* What the system behind workspaces can do, so that a caller can choose. All zero: no promises. */
 struct workspace_capabilities {
     const char *isolation; /* "" or NULL: none */
     bool network_allowed, read_only_mount, streaming, clean_env;
-    bool whole_limits; /* of memory and processor, for all processes of a program; else the processor's for each */
+    bool whole_limits; /* limits of memory and processor apply to all processes of a program together; else only the
+                          processor's, to each process */
     int64_t max_disk_bytes;
 };
 
-/* What workspaces of one kind have in common. Texts are borrowed for the call that gets it, the others for as long as
- * the workspace lives. */
+/* Common options of a kind of workspace. Strings are borrowed for the call; the other pointers for the workspace's
+ * lifetime. */
 struct workspace_options {
-    const char *base;          /* folder to make them in; NULL or blank: $TMPDIR or /tmp */
-    bool trusted;              /* `base` itself is the workspace, and is never removed */
-    const char *inputs;        /* a host folder that each one sees as work/inputs; NULL: none */
-    bool lends;                /* programs can be shown folders of this machine in it, read-only */
-    bool other_user;           /* programs run as the sandbox's user: it is that user's (sandbox/user.h) */
-    const char *seen_at;       /* where programs see the workspace; NULL: where it is */
-    struct clock *clock;       /* NULL: the system's */
-    struct versions *versions; /* where artifacts are loaded from and saved to; NULL: nowhere */
-    struct event_queue *ops;   /* gets every operation on it, as workspace.op; NULL: nobody records them */
+    const char *base;          /* folder that holds the workspaces; NULL or blank: $TMPDIR or /tmp */
+    bool trusted;              /* `base` itself is the workspace and is never removed */
+    const char *inputs;        /* a host folder that each workspace shows as work/inputs; NULL: none */
+    bool lends;                /* the workspace can show folders of this machine to programs, read-only */
+    bool other_user;           /* programs run as the sandbox's user, who owns the workspace (sandbox/user.h) */
+    const char *seen_at;       /* path of the workspace inside the sandbox; NULL: the same as outside */
+    struct clock *clock;       /* NULL: the system clock */
+    struct versions *versions; /* where artifacts are loaded from and saved to; NULL: no artifacts */
+    struct event_queue *ops;   /* gets every operation as workspace.op; NULL: not recorded */
 };
 
 struct workspace {
@@ -55,54 +62,38 @@ struct workspace {
     struct clock *clock;
     struct versions *versions;
     struct event_queue *ops;
-    /* Of lend.h. */
+    /* Bind mounts (below). */
     bool lends;
     pthread_mutex_t mutex;
-    struct program_lent *lent;
+    struct bind_mount *lent;
     size_t lent_count, lent_room;
 };
 
-/* "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
+/* Creates "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
 struct workspace *workspace_create(const struct workspace_options *options, const char *exec_id,
                                    const struct workspace_policy *policy, struct err *err) CHECKED;
-/* Makes its folders anew that a program removed, shut or put links in place of. A trusted one is somebody's own: there
- * links stay. */
+/* Recreates folders of the layout that a program removed, closed or replaced by links. In a trusted workspace links
+ * stay, because the user owns that folder. */
 int workspace_mend(struct workspace *ws, struct err *err) CHECKED;
-/* Removes the tree, unless it is to persist or is trusted. The struct stays for workspace_free. Again, or without a
- * path: nothing to do. */
+/* Removes the tree, unless the workspace is persistent or trusted. The struct stays for workspace_free. A second
+ * call, or a call without a path, does nothing. */
 int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;
-void workspace_free(struct workspace *ws); /* leaves the files alone */
-/* What a workspace of this policy can do on this machine. Where it is to be isolated, nothing is promised of isolation
- * and network: the sandbox that its programs run in knows. */
+void workspace_free(struct workspace *ws); /* keeps the files */
+/* What a workspace of this policy can do on this machine. For an isolated workspace it promises nothing about
+ * isolation and network, because only the sandbox of the programs knows. */
 struct workspace_capabilities workspace_describe(const struct workspace_policy *policy);
 /* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
 char *workspace_clean_id(const char *id);
 
-/* What there is in a workspace. */
-struct disk_count {
-    int64_t bytes;   /* of all files, each once however often it is linked; links are not followed */
-    int64_t entries; /* files, folders and whatever else */
-    size_t missed;   /* folders that could not be counted */
-    char why[192];   /* one of them, and why not */
-};
-/* A program that runs meanwhile finds what it shut as it left it. */
-struct disk_count disk_count(int root);
-/* The same, and what it shut stays open: when it has ended, and for whoever stages something there. */
-struct disk_count disk_count_opening(int root);
-
-#define WORKSPACE_ENTRIES_MAX 200000 /* in a workspace whose bytes are limited, too */
-
-int64_t workspace_disk_used(const struct workspace *ws); /* opening */
-/* An error when `more` bytes would not fit the policy. For staging before, and for whoever ran a program after it. */
+int64_t workspace_disk_used(const struct workspace *ws); /* opens folders that a program closed */
+/* Fails if `more` bytes would exceed the policy. Call it before staging, and after a program has run. */
 int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;
-/* The same of a count, for who counts a workspace that may be gone meanwhile. */
-int disk_check(int64_t limit, const struct disk_count *count, int64_t more, struct err *err) CHECKED;
-/* Whether there is anything to say: it holds too much, or not all of it can be counted. */
+/* Returns true with a warning if the workspace holds too much, or cannot be counted completely. */
 bool workspace_warn_disk(const struct workspace *ws, struct err *err);
 
 /* ---- operations ---- */
 
-/* The operations (span names). */
+/* Names of the operations (spans). */
 #define SPAN_CREATE      "workspace.create"
 #define SPAN_CLEANUP     "workspace.cleanup"
 #define SPAN_STAGE_FILES "workspace.stage.files"
@@ -111,7 +102,7 @@ bool workspace_warn_disk(const struct workspace *ws, struct err *err);
 #define SPAN_COLLECT     "workspace.collect"
 #define SPAN_INLINE      "workspace.inline"
 
-/* What they say (attribute keys). */
+/* Keys of their attributes. */
 #define SPAN_EXEC_ID    "exec_id"
 #define SPAN_PATH       "path"
 #define SPAN_COUNT      "count"
@@ -124,13 +115,13 @@ bool workspace_warn_disk(const struct workspace *ws, struct err *err);
 #define SPAN_TO         "to"
 #define SPAN_MOUNT_USED "mount_used"
 
-/* An operation under way. It becomes one workspace.op when it ends, pushed by the thread that carried it out:
+/* An operation in progress. When it ends, its thread pushes one workspace.op:
  *
- *     struct span span;
- *     struct err own = ERR_INIT;
- *     span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_FILES);
- *     json_add_int(&span.attrs, SPAN_COUNT, count);
- *     return span_end(&span, put_all(ws, …, &own), &own, err); */
+ *   struct span span;
+ *   struct err own = ERR_INIT;
+ *   span_begin(&span, ws->ops, ws->clock, SPAN_STAGE_FILES);
+ *   json_add_int(&span.attrs, SPAN_COUNT, count);
+ *   return span_end(&span, put_all(ws, …, &own), &own, err); */
 struct span {
     struct event_queue *ops;
     struct clock *clock;
@@ -140,5 +131,46 @@ struct span {
     struct json_writer attrs;
 };
 void span_begin(struct span *span, struct event_queue *ops, struct clock *clock, const char *op);
-/* Hands `own` on to `err` when `status` is an error, and returns `status`. */
+/* Copies `own` to `err` if `status` is an error. Returns `status`. */
 int span_end(struct span *span, int status, const struct err *own, struct err *err);
+
+/* ---- bind mounts ---- */
+
+/* Folders of this machine that programs see in their workspace instead of a copy, read-only, if their engine
+ * supports it. The copy stays underneath, for readers outside the sandbox. Only Keyturn's memory holds this list. A
+ * program may write to metadata.json, so that file must not decide which folders of this machine are shown. */
+
+/* Shows the folder `path` at `place`, relative to the root. Returns false if bind mounts are not possible here. Any
+ * thread. */
+bool workspace_bind(struct workspace *ws, const char *path, const char *place);
+/* The bind mounts for a program that starts now: those that still exist and have a folder to mount on. The caller
+ * frees them. */
+struct bind_mount *workspace_bind_mounts(struct workspace *ws, size_t *count);
+void bind_mounts_free(struct bind_mount *lent, size_t count);
+
+/* ---- workspaces by name ---- */
+
+/* Workspaces by a name that the caller chooses, so that related calls share one.
+ *
+ * The first caller starts the creation, on a separate thread. Later callers wait for the same workspace. If all
+ * waiting callers give up, the creation still finishes, and the next caller gets its result. Failures are not
+ * cached. */
+
+/* Creates the workspace for an id, on a thread of the registry. */
+typedef struct workspace *workspace_maker(void *user, const char *id, struct err *err);
+
+/* One waiting call, which can be canceled. Zero it first. */
+struct registry_call {
+    atomic_bool cancelled;
+};
+
+struct workspace_registry *workspace_registry_new(void);
+/* Waits for creations in progress. Frees the workspaces; their files stay, unless `cleanup`. */
+void workspace_registry_free(struct workspace_registry *registry, bool cleanup);
+
+/* Returns the workspace of this id, owned by the registry. Returns NULL and the error if it cannot be created or the
+ * call was canceled. A canceled call still gets a workspace that already exists. `call` may be NULL. */
+struct workspace *workspace_registry_acquire(struct workspace_registry *registry, const char *id, workspace_maker *make,
+                                             void *user, struct registry_call *call, struct err *err) CHECKED;
+/* Makes that call return. Any thread. */
+void workspace_registry_cancel(struct workspace_registry *registry, struct registry_call *call);

@@ -1,5 +1,5 @@
 #pragma once
-/* Between the files of programs. */
+/* Shared internals of the files that run programs. */
 
 #include "program.h"
 
@@ -11,18 +11,18 @@ struct programs {
     struct network_rules network;
     struct emitter *emitter;
     struct env_provider provider;
-    void (*engine_says)(void *user, const char *line); /* NULL: the log hears it */
+    void (*engine_says)(void *user, const char *line); /* NULL: written to the log */
     void *engine_user;
     struct program_limits limits;
     size_t max_output;
-    struct program *running;     /* a list */
-    struct inline_work *inlines; /* another */
+    struct program *running;     /* list of running programs */
+    struct inline_work *inlines; /* list of inline runs */
     unsigned started;
-    bool again; /* the engine works with its `retry` only */
-    bool works; /* it has started a program: what is said on stderr is the program's */
+    bool again; /* the engine works only with its `retry` */
+    bool works; /* the engine has started a program: stderr is now the program's */
 };
 
-/* What must be there before a program starts: its folders, and its environment with their names. */
+/* What a program needs before it starts: its folders, and its environment with their names. */
 struct program_room {
     char *cwd; /* relative to the workspace, clean */
     char **env;
@@ -31,5 +31,5 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
                       const struct program_spec *spec, struct err *err) CHECKED;
 void program_room_release(struct program_room *room);
 
-/* Ends the blocks of code that are under way (inline.c), once their programs are gone. */
+/* Ends the inline runs in progress (inline.c), after their programs have ended. */
 void inline_drop_all(struct programs *programs);

@@ -1,16 +1,16 @@
-/* A program and its lines. It may be freed by whoever hears of its end. */
+/* An interactive program and the lines it printed (running_program.h). The receiver of its end may free it. */
 
-#include "program_session.h"
+#include "running_program.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "programs_inside.h"
+#include "programs_internal.h"
 #include <stdio.h>
 
-struct program_session {
+struct running_program {
     struct programs *programs;
-    struct program *program; /* NULL: it is gone */
-    struct session_lines lines;
-    struct program_result result; /* when it is gone */
+    struct program *program; /* NULL: ended */
+    struct output_lines lines;
+    struct program_result result; /* set after the end */
     void (*ended)(void *user);
     void *user;
     char id[40];
@@ -25,8 +25,8 @@ struct program_session {
 
 static void on_look(struct loop_timer *timer);
 
-/* Looks, and tells or looks again later. The session may be gone afterwards. */
-static void look(struct program_session *session)
+/* Looks, then reports or looks again later. The session may be freed afterwards. */
+static void look(struct running_program *session)
 {
     struct loop *loop = session->programs->loop;
     if (!session->waited)
@@ -45,10 +45,10 @@ static void look(struct program_session *session)
 
 static void on_look(struct loop_timer *timer)
 {
-    look(CONTAINER_OF(timer, struct program_session, look));
+    look(CONTAINER_OF(timer, struct running_program, look));
 }
 
-void program_session_wait(struct program_session *session, int64_t yield_ms, size_t limit,
+void running_program_wait(struct running_program *session, int64_t yield_ms, size_t limit,
                           void (*done)(void *user, struct session_seen *seen), void *user)
 {
     struct loop *loop = session->programs->loop;
@@ -61,7 +61,7 @@ void program_session_wait(struct program_session *session, int64_t yield_ms, siz
     loop_timer_start(loop, &session->look, loop_now_us(loop), on_look);
 }
 
-void program_session_wait_end(struct program_session *session)
+void running_program_wait_end(struct running_program *session)
 {
     if (!session->waited)
         return;
@@ -75,77 +75,77 @@ void program_session_wait_end(struct program_session *session)
 
 static void session_ended(void *user, struct program_result *take_result)
 {
-    struct program_session *session = user;
+    struct running_program *session = user;
     struct loop *loop = session->programs->loop;
     session->program = NULL;
     session->result = *take_result;
     session->result.end.left = session->result.left;
-    session_lines_end(&session->lines, session->result.end.exit_code);
+    output_lines_end(&session->lines, session->result.end.exit_code);
     if (session->waited)
         loop_timer_start(loop, &session->look, loop_now_us(loop), on_look);
     if (session->ended)
         session->ended(session->user);
 }
 
-struct program_session *program_session_start(struct programs *programs, struct workspace *ws,
+struct running_program *running_program_start(struct programs *programs, struct workspace *ws,
                                               const struct program_spec *spec, void (*ended)(void *user), void *user,
                                               struct err *err)
 {
     struct program_spec own = *spec;
-    struct program_session *session = xcalloc(1, sizeof(*session));
-    *session = (struct program_session){.programs = programs, .tty = spec->tty, .ended = ended, .user = user};
-    session_lines_init(&session->lines, SESSION_LINES_MAX);
+    struct running_program *session = xcalloc(1, sizeof(*session));
+    *session = (struct running_program){.programs = programs, .tty = spec->tty, .ended = ended, .user = user};
+    output_lines_init(&session->lines, OUTPUT_LINES_MAX);
     own.keep_input = true;
     own.prints.lines = &session->lines;
     session->program = program_run(programs, ws, &own, session_ended, session, err);
     snprintf(session->id, sizeof(session->id), "p%u", programs->started);
     if (!session->program) {
-        program_session_free(session);
+        running_program_free(session);
         return NULL;
     }
     return session;
 }
 
-/* ---- for whoever holds it ---- */
+/* ---- for the holder ---- */
 
-/* NULL: it has ended. */
-static struct process *process_of(const struct program_session *session)
+/* NULL: ended. */
+static struct process *process_of(const struct running_program *session)
 {
     return session->program ? program_process(session->program) : NULL;
 }
 
-const char *program_session_id(const struct program_session *session)
+const char *running_program_id(const struct running_program *session)
 {
     return session->id;
 }
 
-const struct session_lines *program_session_lines(const struct program_session *session)
+const struct output_lines *running_program_lines(const struct running_program *session)
 {
     return &session->lines;
 }
 
-bool program_session_exited(const struct program_session *session)
+bool running_program_exited(const struct running_program *session)
 {
     return session->lines.exited;
 }
 
-const struct process_end *program_session_end(const struct program_session *session)
+const struct process_end *running_program_end(const struct running_program *session)
 {
     return &session->result.end;
 }
 
-const struct strbuf *program_session_stream(const struct program_session *session, enum process_stream stream)
+const struct strbuf *running_program_stream(const struct running_program *session, enum process_stream stream)
 {
     const struct program_result *result = session->program ? program_printed(session->program) : &session->result;
     return stream == PROCESS_STDERR ? &result->err : &result->out;
 }
 
-struct session_window program_session_poll(struct program_session *session, size_t limit, struct strbuf *out)
+struct session_window running_program_poll(struct running_program *session, size_t limit, struct strbuf *out)
 {
-    return session_lines_poll(&session->lines, limit, out);
+    return output_lines_poll(&session->lines, limit, out);
 }
 
-int program_session_ready(const struct program_session *session, struct err *err)
+int running_program_ready(const struct running_program *session, struct err *err)
 {
     struct process *process = process_of(session);
     if (session->lines.exited || !session->program)
@@ -158,12 +158,12 @@ int program_session_ready(const struct program_session *session, struct err *err
     return 0;
 }
 
-int program_session_write(struct program_session *session, const char *text, size_t len, bool newline, struct err *err)
+int running_program_write(struct running_program *session, const char *text, size_t len, bool newline, struct err *err)
 {
     struct process *process = process_of(session);
     if (!len && !newline)
         return 0;
-    if (program_session_ready(session, err))
+    if (running_program_ready(session, err))
         return -1;
     if (process)
         process_write(process, text, len);
@@ -172,21 +172,21 @@ int program_session_write(struct program_session *session, const char *text, siz
     return 0;
 }
 
-void program_session_kill(struct program_session *session, int64_t grace_ms)
+void running_program_kill(struct running_program *session, int64_t grace_ms)
 {
     struct process *process = process_of(session);
     if (process)
         process_kill(process, grace_ms);
 }
 
-static void close_input(struct program_session *session)
+static void close_input(struct running_program *session)
 {
     struct process *process = process_of(session);
     if (process)
         process_close_input(process);
 }
 
-void program_session_close(struct program_session *session)
+void running_program_close(struct running_program *session)
 {
     if (session->closed)
         return;
@@ -194,32 +194,39 @@ void program_session_close(struct program_session *session)
     close_input(session);
 }
 
-void program_session_end_input(struct program_session *session)
+void running_program_end_input(struct running_program *session)
 {
     if (session->tty)
         close_input(session);
     else
-        program_session_close(session);
+        running_program_close(session);
 }
 
-bool program_session_closed(const struct program_session *session)
+bool running_program_closed(const struct running_program *session)
 {
     return session->closed;
 }
 
-bool program_session_hides_input(const struct program_session *session)
+bool running_program_hides_input(const struct running_program *session)
 {
     struct process *process = process_of(session);
     return process && process_hides_input(process);
 }
 
-void program_session_free(struct program_session *session)
+void running_program_resize(struct running_program *session, int rows, int cols)
+{
+    struct process *process = process_of(session);
+    if (process)
+        process_resize(process, rows, cols);
+}
+
+void running_program_free(struct running_program *session)
 {
     if (!session)
         return;
-    program_session_wait_end(session);
+    running_program_wait_end(session);
     program_free(session->program);
-    session_lines_release(&session->lines);
+    output_lines_release(&session->lines);
     program_result_release(&session->result);
     free(session);
 }
