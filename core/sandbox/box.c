@@ -1,15 +1,15 @@
-/* A box goes through starting (its stdout is read in lines until one is a `ready` event), ready (bytes go to the
- * channel's listener) and gone. What comes before `ready` and is no event is noise of whoever stands in between, such
- * as a greeting of the other machine.
+/* A box: one running harness, its pipes and its end.
  *
- * Behind `ready`, and whenever the harness had to load the tools again, stand its notes: what the tools' files printed
- * or how they failed, as `log` events of no execution. They are kept, and count neither as noise nor as a harness that
- * does not keep still.
+ * States: starting (read stdout line by line until a `ready` event), ready (pass bytes to the listener of the channel),
+ * gone. Lines before `ready` that are not events are noise, such as the greeting of a remote machine.
  *
- * Requests are counted as they are written and script_done events as they pass: whoever listens may leave at the
+ * After `ready`, and whenever the harness reloads the tools, it sends notes: `log` events without an execution, with
+ * what the files of the tools printed or why they failed. The box keeps them. They do not count as noise.
+ *
+ * The box counts requests as they are written and script_done events as they pass. A listener may leave after the
  * result, but the harness is free only when the script has ended too.
  *
- * Everything that calls somebody does so last, for the box may be freed there. */
+ * Functions call a listener last, because the listener may free the box. */
 
 #include "box.h"
 #include "base/arena.h"
@@ -20,26 +20,25 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/strbuf.h"
-#include "complaints.h"
+#include "engines_program.h"
 #include "wire.h"
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-#define COMPLAINTS_KEPT 4096u  /* bytes of what it complains of, from the end */
-#define NOTES_KEPT      16384u /* bytes of notes, from the beginning */
+#define COMPLAINTS_KEPT 4096u  /* last bytes of stderr that the box keeps */
+#define NOTES_KEPT      16384u /* first bytes of notes that the box keeps */
 #define NO_EXECUTION    "\"execution_id\":null"
 #define READY_LINE_MAX  (1u << 20)
-#define NOISE_MAX       (4u << 20) /* bytes that may come before `ready` */
+#define NOISE_MAX       (4u << 20) /* bytes allowed before `ready` */
 #define DONE_LINE_MAX   4096u
-#define LEAVE_US        1000000 /* for a process whose stdout has ended */
+#define LEAVE_US        1000000 /* time for the process to exit after its stdout has ended */
 
 struct box {
     struct channel channel;
     struct loop *loop;
     struct box_listener listener;
-    char *name, *engine, *workspace, *folder, *layers, *retry_on;
-    char *image; /* NULL: the engine has none */
+    char *name, *engine, *folder, *layers, *retry_on;
+    char *image; /* NULL: the engine has no image */
     bool ends_with_us, remote;
     char **argv, **retry, **stop, **env;
     struct process *process;
@@ -47,16 +46,16 @@ struct box {
     struct strbuf complaints, notes;
     struct loop_timer limit;
     struct loop_task telling;
-    char *why;      /* it is gone */
+    char *why;      /* set when the box has ended */
     size_t pending; /* requests without their script_done */
-    size_t noise;   /* bytes that came before it was ready */
-    size_t ignored; /* bytes that came while there was none, but for notes */
+    size_t noise;   /* bytes received before `ready` */
+    size_t ignored; /* bytes received without a listener, except notes */
     bool ready;
-    bool noting; /* nothing but notes has come since */
-    bool closed; /* by whoever held it: nothing is read any more */
-    bool ended;  /* its stdout has */
+    bool noting; /* only notes have come since `ready` */
+    bool closed; /* by the holder of the channel: the box reads no more */
+    bool ended;  /* stdout has ended */
     bool too_late;
-    bool missing; /* its program is */
+    bool missing; /* the engine's program is not in PATH */
 };
 
 static void launch(struct box *box);
@@ -90,7 +89,7 @@ static void on_close(struct channel *channel)
     struct box *box = box_of(channel);
     box->closed = true;
     if (box->process) {
-        process_pause(box->process, false); /* what still comes is dropped, so that the end is seen */
+        process_pause(box->process, false); /* read and drop the rest, so that the box sees the end of the stream */
         process_kill(box->process, 0);
     }
 }
@@ -107,13 +106,13 @@ static void tell_gone(struct loop_task *task)
 
 char *box_complaints_line(const struct box *box)
 {
-    return complaints_line(box->complaints.buf, box->complaints.len);
+    return engine_stderr_line(box->complaints.buf, box->complaints.len);
 }
 
 static char *explain(const struct box *box, const struct process_end *end)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    CLEANUP(free) char *cause = box->ready ? NULL : complaints_cause(box->complaints.buf, box->image);
+    CLEANUP(free) char *cause = box->ready ? NULL : engine_stderr_cause(box->complaints.buf, box->image);
     if (cause)
         strbuf_addf(&text, "%s: ", cause);
     if (box->noise > NOISE_MAX)
@@ -157,10 +156,10 @@ static void on_limit(struct loop_timer *timer)
     struct box *box = CONTAINER_OF(timer, struct box, limit);
     box->too_late |= !box->ended;
     if (box->process)
-        process_kill(box->process, 0); /* the end is told soon */
+        process_kill(box->process, 0); /* `ended` reports the end soon */
 }
 
-/* What comes */
+/* Input from the harness */
 
 struct first_line {
     struct box *box;
@@ -187,7 +186,7 @@ static void complain(struct box *box, const char *bytes, size_t len)
     }
 }
 
-/* Takes the line if it is a note. */
+/* Stores the line and returns true if it is a note. */
 static bool take_note(struct box *box, const char *text, size_t len)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -205,7 +204,7 @@ static bool take_note(struct box *box, const char *text, size_t len)
     return true;
 }
 
-/* Most lines by far, and neither a note nor an end. */
+/* Most lines are intermediates: neither a note nor an end. */
 static bool is_intermediate(const char *text, size_t len)
 {
     static const char begins[] = "{\"type\":\"intermediate\",";
@@ -218,7 +217,7 @@ static bool on_line(void *user, const char *text, size_t len)
     if (!box->noting && is_intermediate(text, len))
         return true;
     if (!box->noting && memmem(text, len, NO_EXECUTION, sizeof(NO_EXECUTION) - 1) && take_note(box, text, len)) {
-        box->ignored -= len + 1 < box->ignored ? len + 1 : box->ignored; /* it was counted as it came */
+        box->ignored -= len + 1 < box->ignored ? len + 1 : box->ignored; /* the note was counted on arrival */
         return true;
     }
     if (box->noting) {
@@ -246,7 +245,7 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
     if (!first.ready) {
         box->noise += len;
         if (box->noise > NOISE_MAX)
-            process_kill(box->process, 0); /* the end is told soon */
+            process_kill(box->process, 0); /* `ended` reports the end soon */
         return;
     }
     box->noise = 0;
@@ -284,7 +283,8 @@ static void box_output(void *user, enum process_stream stream, const char *bytes
         return;
     if (!len) {
         box->ended = true;
-        /* Without its voice it is of no use; most leave at once, and then the status tells more than our kill would. */
+        /* A harness without stdout is of no use. Most exit at once, and then the exit status says more than our kill
+         * would. */
         loop_timer_start(box->loop, &box->limit, loop_now_us(box->loop) + LEAVE_US, on_limit);
         if (box->channel.ended)
             box->channel.ended(&box->channel);
@@ -296,11 +296,11 @@ static void box_output(void *user, enum process_stream stream, const char *bytes
         receive(box, bytes, len);
 }
 
-/* Beginning and end */
+/* Start and end */
 
 static const struct process_ops process_ops = {.output = box_output, .ended = box_ended};
 
-/* The program is looked for where we look for programs: it may get another PATH and be started in another folder. */
+/* Resolves the program with Keyturn's own PATH, because the child may get another PATH and start in another folder. */
 static void launch(struct box *box)
 {
     CLEANUP(free) char *program = child_find_program(box->argv[0], NULL);
@@ -318,7 +318,7 @@ static void launch(struct box *box)
         .keep_input = true,
         .ends_with_us = box->ends_with_us,
         .gentle = box->remote,       /* the other machine needs time to remove the workspace */
-        .keep_keyring = box->remote, /* a Kerberos ticket opens the way to the other machine */
+        .keep_keyring = box->remote, /* ssh may need the user's Kerberos ticket to reach the other machine */
         .stop_argv = (const char *const *)box->stop,
         .stop_env = (const char *const *)box->env,
     };
@@ -331,7 +331,7 @@ static void launch(struct box *box)
     loop_post(box->loop, &box->telling, tell_gone);
 }
 
-struct box *box_start(struct loop *loop, const struct box_spec *spec, const char *name,
+struct box *box_start(struct loop *loop, const struct box_options *spec, const char *name,
                       const struct box_listener *listener, struct err *err)
 {
     const struct sandbox_engine *engine = spec->engine;
@@ -356,8 +356,6 @@ struct box *box_start(struct loop *loop, const struct box_spec *spec, const char
     box->folder = spec->folder ? xstrdup(spec->folder) : NULL;
     if (sandbox_engine_uses(engine, "image"))
         box->image = xstrdup(spec->image ? spec->image : BOX_IMAGE);
-    if (spec->workspace && sandbox_engine_uses(engine, "workspace"))
-        box->workspace = xstrdup(spec->workspace);
     box->lines = (struct lines)LINES_INIT(READY_LINE_MAX);
     strbuf_init(&box->complaints);
     strbuf_init(&box->notes);
@@ -374,11 +372,6 @@ struct channel *box_channel(struct box *box)
 const char *box_name(const struct box *box)
 {
     return box->name;
-}
-
-const char *box_workspace(const struct box *box)
-{
-    return box->workspace;
 }
 
 bool box_is_missing(const struct box *box)
@@ -425,7 +418,6 @@ void box_free(struct box *box)
     strbuf_release(&box->notes);
     free(box->name);
     free(box->engine);
-    free(box->workspace);
     free(box->folder);
     free(box->image);
     free(box->layers);

@@ -1,4 +1,7 @@
-/* Vectors with their places filled in, and the environment that goes with them. */
+/* Builds the command line and environment of a sandbox engine for one box (engines.h).
+ *
+ * An engine is data (bwrap.c, containers.c, engines.json). This file replaces its placeholders ({tools}, {name},
+ * {secrets...}), finds and chooses engines, and copies box options. engines_program.c does the same for programs. */
 
 #include "engines.h"
 #include "base/child.h"
@@ -6,7 +9,7 @@
 #include "base/launcher.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "engines_inside.h"
+#include "engines_internal.h"
 #include "user.h"
 #include <ctype.h>
 #include <errno.h>
@@ -109,10 +112,10 @@ static const char *fill_gid(const struct filling *f)
     return f->gid;
 }
 
-static const struct place {
+static const struct placeholder {
     const char *name;
     const char *(*fill)(const struct filling *filling);
-    const char *missing; /* what to do about it */
+    const char *missing; /* what the user can do */
 } places[] = {
     {"harness", fill_harness, "it belongs beside the program"},
     {"image", fill_image, ""},
@@ -135,7 +138,7 @@ static const struct place {
     {"gid", fill_gid, ""},
 };
 
-/* Arguments that become several, or none. */
+/* True for arguments that become several arguments, or none. */
 static bool is_list(const char *argument)
 {
     static const char *const lists[] = {
@@ -147,7 +150,7 @@ static bool is_list(const char *argument)
     return false;
 }
 
-static const struct place *find_place(const char *name, size_t len)
+static const struct placeholder *find_placeholder(const char *name, size_t len)
 {
     for (size_t i = 0; i < COUNT_OF(places); i++)
         if (strlen(places[i].name) == len && memcmp(places[i].name, name, len) == 0)
@@ -155,7 +158,7 @@ static const struct place *find_place(const char *name, size_t len)
     return NULL;
 }
 
-/* In single quotes, where a shell lets everything stand but a single quote. */
+/* Adds the text in single quotes, where a shell changes nothing except a single quote. */
 static void add_quoted(struct strbuf *out, const char *text)
 {
     strbuf_addch(out, '\'');
@@ -167,7 +170,7 @@ static void add_quoted(struct strbuf *out, const char *text)
     strbuf_addch(out, '\'');
 }
 
-/* Adds the argument with its places filled in; without a filling it is only looked at. */
+/* Adds the argument with its placeholders filled in. Without a filling it only checks the argument. */
 static int fill(struct strbuf *out, const char *argument, const struct filling *filling, struct err *err)
 {
     for (const char *at = argument; *at;) {
@@ -182,17 +185,17 @@ static int fill(struct strbuf *out, const char *argument, const struct filling *
         }
         size_t len = strcspn(at + 1, "{}");
         if (*at == '}' || at[1 + len] != '}')
-            return err_set(err, "a brace stands alone in \"%.80s\" (double it if it is meant)", argument);
+            return err_set(err, "single brace in \"%.80s\"; write {{ or }} for a literal brace", argument);
         size_t name = strcspn(at + 1, ":{}");
         bool quoted = len - name == 7 && memcmp(at + 1 + name, ":quoted", 7) == 0;
-        const struct place *place = name == len || quoted ? find_place(at + 1, name) : NULL;
-        if (!place)
-            return err_set(err, "there is no place {%.*s} (double a brace that is meant)", (int)(len < 60 ? len : 60),
-                           at + 1);
-        const char *value = filling ? place->fill(filling) : "";
+        const struct placeholder *placeholder = name == len || quoted ? find_placeholder(at + 1, name) : NULL;
+        if (!placeholder)
+            return err_set(err, "unknown placeholder {%.*s}; write {{%.*s}} for literal braces",
+                           (int)(len < 60 ? len : 60), at + 1, (int)(len < 60 ? len : 60), at + 1);
+        const char *value = filling ? placeholder->fill(filling) : "";
         if (!value)
-            return err_set(err, "the engine %s needs a %s (%s)", filling->spec->engine->name, place->name,
-                           place->missing);
+            return err_set(err, "the engine %s needs a %s (%s)", filling->spec->engine->name, placeholder->name,
+                           placeholder->missing);
         if (quoted)
             add_quoted(out, value);
         else
@@ -210,7 +213,7 @@ int sandbox_check_argument(const char *argument, struct err *err)
 
 /* Growing vectors */
 
-/* Takes the text; keeps the NULL at the end. */
+/* Takes ownership of the text and keeps the NULL at the end. */
 void vector_push(struct vector *vector, char *take_text)
 {
     GROW(vector->items, vector->count + 1, vector->room);
@@ -253,7 +256,7 @@ static void push_shown(struct vector *vector, const char *option, const char *pa
 {
     CLEANUP(free) char *real = path ? realpath(path, NULL) : NULL;
     if (!real)
-        return; /* what is not there the engine tells, or does without */
+        return; /* the engine reports a missing path, or continues without it */
     vector_push(vector, xstrdup(option));
     vector_push(vector, xstrdup(real));
     if (path[0] != '/' || strcmp(path, real) == 0)
@@ -278,10 +281,10 @@ int vector_push_program(struct vector *vector, const char *program, const struct
     CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
     if (fill(&name, program, filling, err))
         return -1;
-    /* With the PATH of ours: the engine's process may have another. */
+    /* Resolved with Keyturn's PATH, because the engine's process may have another. */
     CLEANUP(free) char *at = child_find_program(name.buf, NULL);
     if (!(found = at ? realpath(at, NULL) : NULL)) {
-        vector_push(vector, strbuf_detach(&name, NULL)); /* whoever starts it tells that it is not installed */
+        vector_push(vector, strbuf_detach(&name, NULL)); /* starting it reports that it is not installed */
         return 0;
     }
     launcher = filling->launcher ? xstrdup(filling->launcher) : launcher_path();
@@ -307,7 +310,7 @@ static bool is_name(const char *text)
     return !*text;
 }
 
-static int check_secrets(const struct box_spec *spec, struct err *err)
+static int check_secrets(const struct box_options *spec, struct err *err)
 {
     for (const char *const *at = spec->secrets; at && *at; at++) {
         if (!is_name(*at))
@@ -351,13 +354,13 @@ static int push_template(struct vector *vector, char *const *template, const str
     return 0;
 }
 
-static char **make_vector(const struct box_spec *spec, const char *name, char *const *template, char *const *first,
+static char **make_vector(const struct box_options *spec, const char *name, char *const *template, char *const *first,
                           struct err *err)
 {
     CLEANUP(free) char *said = spec->harness ? xstrdup(spec->harness) : sandbox_harness_path();
     CLEANUP(free) char *harness = sandbox_path_for(spec->engine, said);
     CLEANUP(free) char *tools = spec->tools ? sandbox_path_for(spec->engine, spec->tools) : NULL;
-    struct box_spec own = *spec;
+    struct box_options own = *spec;
     own.tools = tools;
     struct filling filling = {.spec = &own, .name = name, .harness = harness};
     const struct shown shown[] = {{harness, false}, {tools, true}, {spec->workspace, false}};
@@ -365,7 +368,7 @@ static char **make_vector(const struct box_spec *spec, const char *name, char *c
     snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", spec->memory_mb ? spec->memory_mb : BOX_MEMORY_MB);
     snprintf(filling.pids, sizeof(filling.pids), "%u", spec->pids ? spec->pids : BOX_PIDS);
     CLEANUP(vector) struct vector vector = {0};
-    /* An argument that begins with a dash would be an option of the engine's program. */
+    /* The engine's program would read an argument with a leading dash as an option. */
     if (spec->host && spec->host[0] == '-') {
         err_set(err, "%.60s is no host (a name does not begin with -)", spec->host);
         return NULL;
@@ -376,17 +379,17 @@ static char **make_vector(const struct box_spec *spec, const char *name, char *c
     return steal(&vector.items);
 }
 
-char **sandbox_engine_argv(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name,
+char **sandbox_engine_argv(const struct sandbox_engine *engine, const struct box_options *spec, const char *name,
                            bool again, struct err *err)
 {
-    struct box_spec own = *spec;
+    struct box_options own = *spec;
     own.engine = engine;
     return make_vector(&own, name, engine->argv, again ? engine->retry : NULL, err);
 }
 
-char **sandbox_engine_stop(const struct sandbox_engine *engine, const struct box_spec *spec, const char *name)
+char **sandbox_engine_stop(const struct sandbox_engine *engine, const struct box_options *spec, const char *name)
 {
-    struct box_spec own = *spec;
+    struct box_options own = *spec;
     own.engine = engine;
     return engine->stop ? make_vector(&own, name, engine->stop, NULL, NULL) : NULL;
 }
@@ -410,7 +413,7 @@ bool sandbox_engine_is_other_user(const struct sandbox_engine *engine)
 
 extern char **environ;
 
-/* What the clients of container engines and clusters look at, besides PATH and LANG. */
+/* Variables that clients of container engines and clusters read, besides PATH and LANG. */
 static const char *const usual_env[] = {
     "HOME",         "USER",       "LOGNAME",       "TMPDIR",  "XDG_*",   "DOCKER_*", "CONTAINER_HOST",
     "CONTAINERS_*", "KUBECONFIG", "SSH_AUTH_SOCK", "*_proxy", "*_PROXY", NULL,
@@ -424,12 +427,13 @@ static bool is_wanted(const char *const *patterns, const char *name)
     return false;
 }
 
-char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_spec *spec)
+char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_options *spec)
 {
     struct vector vector = {0};
     const char *const *patterns = engine->env ? (const char *const *)engine->env : usual_env;
     const char *path = getenv("PATH");
-    /* An engine that takes nothing of ours hands its environment on to the harness: our PATH says nothing there. */
+    /* An engine that takes none of our variables passes its environment on to the harness, where our PATH has no
+     * meaning. */
     bool bare = engine->env && !engine->env[0];
     vector_push(&vector, xasprintf("PATH=%s", path && !bare ? path : "/usr/local/bin:/usr/bin:/bin"));
     vector_push(&vector, xstrdup("LANG=C.UTF-8"));
@@ -453,9 +457,9 @@ static char *copy(const char *text)
     return text ? xstrdup(text) : NULL;
 }
 
-struct box_spec *box_spec_copy(const struct box_spec *spec)
+struct box_options *box_options_copy(const struct box_options *spec)
 {
-    struct box_spec *own = xcalloc(1, sizeof(*own));
+    struct box_options *own = xcalloc(1, sizeof(*own));
     struct vector secrets = {0};
     *own = *spec;
     own->harness = copy(spec->harness);
@@ -470,7 +474,7 @@ struct box_spec *box_spec_copy(const struct box_spec *spec)
     return own;
 }
 
-void box_spec_free(struct box_spec *spec)
+void box_options_free(struct box_options *spec)
 {
     if (!spec)
         return;

@@ -1,15 +1,19 @@
-/* Vectors for programs. */
+/* Builds the command line and environment of an engine that runs a program (engines_program.h), makes the files of
+ * /etc that the program sees, and explains what a failed engine wrote to stderr. */
 
 #include "engines_program.h"
 #include "base/file.h"
 #include "base/launcher.h"
 #include "base/mem.h"
-#include "cgroup.h"
-#include "engines_inside.h"
-#include "scope.h"
+#include "base/strbuf.h"
+#include "engines_internal.h"
+#include "limits.h"
 #include "user.h"
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void sandbox_program_free(struct sandbox_program *program)
@@ -48,11 +52,11 @@ const struct sandbox_engine *sandbox_program_engine(const struct sandbox_engines
     CLEANUP(free) char *plain = xmemdup0(name, strcspn(name, ":")); /* "ssh:HOST" is ssh */
     const struct sandbox_engine *engine = sandbox_engines_find(engines, plain);
     if (!engine)
-        err_set(err, "there is no sandbox %.60s (keyturn engines lists them)", name);
+        err_set(err, "unknown sandbox %.60s; keyturn engines lists them", name);
     return engine && sandbox_program_check(engine, err) == 0 ? engine : NULL;
 }
 
-/* Where a service of root's starts it, the vector names the user. */
+/* If a service of root starts the program, the argument vector names the user. */
 bool sandbox_program_is_other_user(const struct sandbox_engine *engine)
 {
     bool other = engine->as_user;
@@ -66,7 +70,7 @@ const char *sandbox_program_root(const struct sandbox_engine *engine, const char
     return engine->program->workspace ? engine->program->workspace : workspace;
 }
 
-/* An ordinary user's podman cannot limit anything with the first version of control groups, and goes on without. */
+/* Rootless podman cannot set limits with cgroup version 1, and continues without them. */
 static bool leaves_limits_out(const struct sandbox_engine *engine)
 {
     const char *program = engine->program->argv[0], *slash = strrchr(program, '/');
@@ -74,7 +78,7 @@ static bool leaves_limits_out(const struct sandbox_engine *engine)
            access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
 
-/* Containers are groups by themselves. */
+/* A container already is a control group. */
 enum program_holder sandbox_program_holder(const struct sandbox_engine *engine)
 {
     if (engine->program->cgroup)
@@ -96,7 +100,7 @@ const char *sandbox_program_holder_words(enum program_holder holder)
     return words[holder];
 }
 
-/* Not every systemd hands the processor down to its users. */
+/* Not every systemd delegates the processor controller to users. */
 bool sandbox_program_bounds_whole(const struct sandbox_engine *engine)
 {
     enum program_holder holder = sandbox_program_holder(engine);
@@ -113,7 +117,7 @@ static void push_number(struct vector *vector, const char *option, unsigned numb
     vector_push(vector, xasprintf("%u", number));
 }
 
-/* What keyturn-launch gets. Texts of the program stand as they are: braces in them are no places. */
+/* Adds the arguments of keyturn-launch. The program's own texts stay unchanged: braces in them are not placeholders. */
 static void push_command(struct vector *vector, const struct program_vector *from)
 {
     const char *root = sandbox_program_root(from->engine, from->workspace);
@@ -177,7 +181,7 @@ static int push_variables(struct vector *vector, const struct program_vector *fr
 
 bool sandbox_program_is_ours(const char *image)
 {
-    size_t name = strlen(BOX_IMAGE); /* and a tag */
+    size_t name = strlen(BOX_IMAGE); /* a tag follows */
     return !image || (strncmp(image, BOX_IMAGE, name) == 0 && (!image[name] || image[name] == ':'));
 }
 
@@ -211,8 +215,8 @@ static int push_argument(struct vector *vector, const char *argument, const stru
 
 /* ---- vectors ---- */
 
-/* Files in memory are memory of the program. With at most half of it in each place, a full /tmp is an error that the
- * program sees and no reason to kill it. */
+/* Files in memory count as memory of the program. Each file system gets at most half of it, so that a full /tmp is
+ * an error that the program sees and not a reason to kill it. */
 static void fill_sizes(struct filling *filling, unsigned memory_mb)
 {
     unsigned half = memory_mb / 2;
@@ -221,7 +225,7 @@ static void fill_sizes(struct filling *filling, unsigned memory_mb)
     snprintf(filling->shm_bytes, sizeof(filling->shm_bytes), "%llu", (unsigned long long)shm << 20);
 }
 
-/* Everything of this machine that it binds must be in sight of the user who binds it. */
+/* The user who binds a path of this machine must be able to see it. */
 static int push_program(struct vector *vector, const char *program, const struct program_vector *from,
                         const struct filling *filling, struct err *err)
 {
@@ -246,7 +250,7 @@ static char **make_vector(const struct program_vector *from, char *const *templa
     CLEANUP(free) char *said = from->launcher ? xstrdup(from->launcher) : launcher_path();
     CLEANUP(free) char *launcher = sandbox_path_for(from->engine, said);
     CLEANUP(free) char *user = xasprintf("%u:%u", (unsigned)getuid(), (unsigned)getgid());
-    struct box_spec spec = {.engine = from->engine, .image = from->image, .workspace = from->workspace};
+    struct box_options spec = {.engine = from->engine, .image = from->image, .workspace = from->workspace};
     struct filling filling = {.spec = &spec, .name = from->name, .launcher = launcher, .user = user};
     unsigned memory_mb = from->memory_mb ? from->memory_mb : PROGRAM_MEMORY_MB;
     snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", memory_mb);
@@ -285,7 +289,7 @@ bool sandbox_program_filter_in_env(const struct sandbox_engine *engine)
 
 char **sandbox_program_env(const struct program_vector *vector)
 {
-    struct box_spec spec = {.engine = vector->engine};
+    struct box_options spec = {.engine = vector->engine};
     struct vector env = {.items = sandbox_engine_env(vector->engine, &spec)};
     while (env.items[env.count])
         env.count++;
@@ -298,4 +302,101 @@ char **sandbox_program_env(const struct program_vector *vector)
     if (vector->filter)
         vector_push(&env, xasprintf(LAUNCH_FILTER "=%s", vector->filter));
     return env.items;
+}
+
+/* ---- files of /etc ---- */
+
+/* Creates the files in memory, so that no part of them reaches a disk and no other user can read one.
+ *
+ * The user in them is 65534, to which bwrap maps ours. Without nsswitch.conf the C library looks names up on the
+ * network first, which is absent, and never reads hosts. */
+
+static const char *const texts[ENGINES_ETC_FILES] = {
+    "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n",
+    "root:x:0:0:root:/root:/bin/sh\nsandbox:x:65534:65534:sandbox:/workspace:/bin/sh\n",
+    "root:x:0:\nsandbox:x:65534:\n",
+    "passwd: files\ngroup: files\nhosts: files dns\n",
+};
+
+int engines_etc_open(struct engines_etc *etc, const struct sandbox_engine *engine, struct err *err)
+{
+    size_t count = 0;
+    etc->fds[0] = -1;
+    for (; engine->program->etc && count < COUNT_OF(texts); count++) {
+        size_t len = strlen(texts[count]);
+        int fd = memfd_create("keyturn-etc", MFD_CLOEXEC);
+        etc->fds[count] = fd;
+        etc->fds[count + 1] = -1;
+        if (fd >= 0 && write(fd, texts[count], len) == (ssize_t)len && lseek(fd, 0, SEEK_SET) == 0)
+            continue;
+        int code = errno;
+        engines_etc_close(etc);
+        return err_set_errno(err, code, "memory for the program's /etc");
+    }
+    return 0;
+}
+
+void engines_etc_close(struct engines_etc *etc)
+{
+    for (int *at = etc->fds; *at >= 0; at++)
+        close(*at);
+    etc->fds[0] = -1;
+}
+
+/* ---- what an engine wrote before it failed ---- */
+
+#define SHOWN_MAX 300u
+
+/* Returns where the shown part begins: at a whole complaint if possible, else at a word, at least at a character. */
+static const char *whole_from(const char *tail)
+{
+    const char *complaint = strstr(tail, "; "), *word = strchr(tail, ' ');
+    if (complaint && complaint[2])
+        return complaint + 2;
+    if (word && word[1])
+        return word + 1;
+    while (((unsigned char)*tail & 0xC0) == 0x80)
+        tail++;
+    return tail;
+}
+
+char *engine_stderr_line(const char *said, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    bool gap = false;
+    for (size_t i = 0; i < len; i++) {
+        char c = said[i];
+        if (c == '\n' || c == '\r') { /* ssh ends its lines with \r\n */
+            gap = true;
+            continue;
+        }
+        if (isspace((unsigned char)c) && (gap || !line.len))
+            continue;
+        if (gap && line.len)
+            strbuf_addstr(&line, "; ");
+        gap = false;
+        strbuf_addch(&line, c ? c : ' ');
+    }
+    if (!line.len)
+        return NULL;
+    const char *end = line.buf + line.len;
+    return line.len > SHOWN_MAX ? xasprintf("… %s", whole_from(end - SHOWN_MAX)) : strbuf_detach(&line, NULL);
+}
+
+char *engine_stderr_cause(const char *said, const char *image)
+{
+    static const char *const no_image[] = {"image not known", "No such image", "Unable to find image"};
+    for (size_t i = 0; image && i < COUNT_OF(no_image); i++)
+        if (strstr(said, no_image[i]))
+            return xasprintf("image %s does not exist; ./dev image builds it", image);
+    static const char *const no_namespace[] = {"No permissions to create new namespace",
+                                               "Creating new namespace failed", "bwrap: setting up uid map"};
+    for (size_t i = 0; i < COUNT_OF(no_namespace); i++)
+        if (strstr(said, no_namespace[i]))
+            return xasprintf("%s may not make a user namespace on this machine (raise user.max_user_namespaces, set "
+                             "kernel.unprivileged_userns_clone=1, allow bwrap in AppArmor, or use podman or docker)",
+                             sandbox_user() ? "the sandbox's user" : "an ordinary user");
+    if (strstr(said, "keyturn-harness: unknown option"))
+        return xasprintf("the harness there is of another version%s", image ? " (./dev image rebuilds the image)" : "");
+    return NULL;
 }

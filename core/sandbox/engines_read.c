@@ -1,9 +1,8 @@
-/* Reading engines, ours and the user's: one table of keys, every mistake with its line. */
+/* Reads engines from JSON: the built-in ones and the user's engines.json. One table of keys; errors name the line. */
 
-#include "base/arena.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
@@ -16,38 +15,34 @@
 #define ENGINES_BYTES_MAX (1u << 20)
 
 struct reading {
-    const char *text;
-    const char *name; /* of the engine at hand */
+    const char *name; /* of the current engine */
     struct sandbox_engine *engine;
     struct err *err;
 };
 
-/* Gives the error that was set the line of the value. */
-static int at_line(const struct reading *reading, const struct json *value)
+/* Adds the line of the value to the error. */
+static int at_line(const struct reading *reading, const struct doc *value)
 {
-    if (reading->err) {
-        reading->err->line = 1;
-        for (const char *at = reading->text; at < value->src; at++)
-            reading->err->line += *at == '\n';
-    }
+    if (reading->err)
+        reading->err->line = doc_line(value);
     return -1;
 }
 
-static int wrong(const struct reading *reading, const struct json *value, const char *key, const char *must)
+static int wrong(const struct reading *reading, const struct doc *value, const char *key, const char *must)
 {
     err_set(reading->err, "\"%s.%s\" must be %s", reading->name, key, must);
     return at_line(reading, value);
 }
 
-static int read_list(struct reading *reading, const struct json *value, const char *key, char ***list)
+static int read_list(struct reading *reading, const struct doc *value, const char *key, char ***list)
 {
-    if (value->type != JSON_ARRAY)
+    if (doc_type(value) != DOC_LIST)
         return wrong(reading, value, key, "a list of strings");
-    char **items = xcalloc(value->count + 1, sizeof(*items));
+    char **items = xcalloc(doc_count(value) + 1, sizeof(*items));
     size_t count = 0;
-    json_each (item, value) {
-        int failed = item->type != JSON_STRING ? wrong(reading, item, key, "a list of strings") : 0;
-        if (!failed && sandbox_check_argument(item->text, reading->err)) {
+    doc_each (item, value) {
+        int failed = doc_type(item) != DOC_TEXT ? wrong(reading, item, key, "a list of strings") : 0;
+        if (!failed && sandbox_check_argument(doc_text(item), reading->err)) {
             err_prefix(reading->err, "\"%s.%s\"", reading->name, key);
             failed = at_line(reading, item);
         }
@@ -55,95 +50,96 @@ static int read_list(struct reading *reading, const struct json *value, const ch
             argv_free(items);
             return -1;
         }
-        items[count++] = xstrdup(item->text);
+        items[count++] = xstrdup(doc_text(item));
     }
     *list = items;
     return 0;
 }
 
-static int take_about(struct reading *reading, const struct json *value)
+static int take_about(struct reading *reading, const struct doc *value)
 {
-    if (value->type != JSON_STRING)
+    if (doc_type(value) != DOC_TEXT)
         return wrong(reading, value, "about", "a string");
-    reading->engine->about = xstrdup(value->text);
+    reading->engine->about = xstrdup(doc_text(value));
     return 0;
 }
 
-static int take_argv(struct reading *reading, const struct json *value)
+static int take_argv(struct reading *reading, const struct doc *value)
 {
     if (read_list(reading, value, "argv", &reading->engine->argv))
         return -1;
     return *reading->engine->argv && **reading->engine->argv ? 0 : wrong(reading, value, "argv", "a command");
 }
 
-static int take_stop(struct reading *reading, const struct json *value)
+static int take_stop(struct reading *reading, const struct doc *value)
 {
     if (read_list(reading, value, "stop", &reading->engine->stop))
         return -1;
     return *reading->engine->stop && **reading->engine->stop ? 0 : wrong(reading, value, "stop", "a command");
 }
 
-/* false: there is no way. */
-static int take_secret(struct reading *reading, const struct json *value)
+/* false: the engine cannot receive secrets. */
+static int take_secret(struct reading *reading, const struct doc *value)
 {
-    reading->engine->no_secrets = value->type == JSON_FALSE;
-    if (value->type == JSON_FALSE)
+    reading->engine->no_secrets = doc_type(value) == DOC_FALSE;
+    if (doc_type(value) == DOC_FALSE)
         return 0;
-    if (value->type != JSON_ARRAY)
+    if (doc_type(value) != DOC_LIST)
         return wrong(reading, value, "secret", "a list of strings, or false");
     return read_list(reading, value, "secret", &reading->engine->secret);
 }
 
-static int take_tools(struct reading *reading, const struct json *value)
+static int take_tools(struct reading *reading, const struct doc *value)
 {
     return read_list(reading, value, "tools", &reading->engine->tools);
 }
 
-static int take_host(struct reading *reading, const struct json *value)
+static int take_host(struct reading *reading, const struct doc *value)
 {
     return read_list(reading, value, "host", &reading->engine->host);
 }
 
-static int take_env(struct reading *reading, const struct json *value)
+static int take_env(struct reading *reading, const struct doc *value)
 {
     return read_list(reading, value, "env", &reading->engine->env);
 }
 
-static int take_retry(struct reading *reading, const struct json *value)
+static int take_retry(struct reading *reading, const struct doc *value)
 {
-    const struct json *on = json_get(value, "on"), *with = json_get(value, "with");
-    if (value->type != JSON_OBJECT || value->count != 2 || !on || on->type != JSON_STRING || !on->len || !with)
+    const struct doc *on = doc_get(value, "on"), *with = doc_get(value, "with");
+    if (doc_type(value) != DOC_OBJECT || doc_count(value) != 2 || !on || doc_type(on) != DOC_TEXT || !*doc_text(on) ||
+        !with)
         return wrong(reading, value, "retry", "an object: {\"on\": \"text of the error\", \"with\": [arguments]}");
     if (read_list(reading, with, "retry.with", &reading->engine->retry))
         return -1;
-    reading->engine->retry_on = xstrdup(on->text);
+    reading->engine->retry_on = xstrdup(doc_text(on));
     return 0;
 }
 
-static int take_truth(struct reading *reading, const struct json *value, bool *truth)
+static int take_truth(struct reading *reading, const struct doc *value, bool *truth)
 {
-    if (value->type != JSON_TRUE && value->type != JSON_FALSE)
-        return wrong(reading, value, value->key, "true or false");
-    *truth = value->type == JSON_TRUE;
+    if (doc_type(value) != DOC_TRUE && doc_type(value) != DOC_FALSE)
+        return wrong(reading, value, doc_key(value), "true or false");
+    *truth = doc_type(value) == DOC_TRUE;
     return 0;
 }
 
-static int take_ends(struct reading *reading, const struct json *value)
+static int take_ends(struct reading *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->ends_with_us);
 }
 
-static int take_unsafe(struct reading *reading, const struct json *value)
+static int take_unsafe(struct reading *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->unsafe);
 }
 
-static int take_as_user(struct reading *reading, const struct json *value)
+static int take_as_user(struct reading *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->as_user);
 }
 
-static int take_remote(struct reading *reading, const struct json *value)
+static int take_remote(struct reading *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->remote);
 }
@@ -156,8 +152,8 @@ static bool has_word(char *const *list, const char *word)
     return false;
 }
 
-/* A vector, or an object with one and what belongs to it. */
-static int take_program(struct reading *reading, const struct json *value)
+/* Reads a vector, or an object with a vector and its options. */
+static int take_program(struct reading *reading, const struct doc *value)
 {
     struct sandbox_program *program = reading->engine->program = xcalloc(1, sizeof(*program));
     const struct {
@@ -176,35 +172,36 @@ static int take_program(struct reading *reading, const struct json *value)
                  {"cpu", &program->cpu},
                  {"etc", &program->etc},
                  {"filter", &program->filter}};
-    if (value->type != JSON_OBJECT)
+    if (doc_type(value) != DOC_OBJECT)
         return wrong(reading, value, "program", "an object with an \"argv\"");
-    json_each (member, value) {
+    doc_each (member, value) {
         size_t i = 0;
         int failed = 0;
-        while (i < COUNT_OF(lists) && strcmp(lists[i].name, member->key) != 0)
+        while (i < COUNT_OF(lists) && strcmp(lists[i].name, doc_key(member)) != 0)
             i++;
         if (i < COUNT_OF(lists))
-            failed = *lists[i].list ? wrong(reading, member, member->key, "there once")
-                                    : read_list(reading, member, member->key, lists[i].list);
-        else if (strcmp(member->key, "control") == 0)
+            failed = *lists[i].list ? wrong(reading, member, doc_key(member), "there once")
+                                    : read_list(reading, member, doc_key(member), lists[i].list);
+        else if (strcmp(doc_key(member), "control") == 0)
             failed = take_truth(reading, member, &program->control);
-        else if (strcmp(member->key, "cgroup") == 0)
+        else if (strcmp(doc_key(member), "cgroup") == 0)
             failed = take_truth(reading, member, &program->cgroup);
-        else if (strcmp(member->key, "workspace") != 0 || member->type != JSON_STRING || program->workspace)
+        else if (strcmp(doc_key(member), "workspace") != 0 || doc_type(member) != DOC_TEXT || program->workspace)
             failed = wrong(reading, member, "program", "made of known keys (see engines_program.h)");
         else
-            program->workspace = xstrdup(member->text);
+            program->workspace = xstrdup(doc_text(member));
         if (failed)
             return -1;
     }
-    if (program->filter && !has_word(program->argv, "{filter...}")) /* it would start unfiltered, without a word */
+    if (program->filter &&
+        !has_word(program->argv, "{filter...}")) /* the program would silently start without a filter */
         return wrong(reading, value, "filter", "used: \"argv\" has no {filter...}");
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }
 
 static const struct key {
     const char *name;
-    int (*take)(struct reading *reading, const struct json *value);
+    int (*take)(struct reading *reading, const struct doc *value);
 } keys[] = {
     {"about", take_about},     {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
     {"tools", take_tools},     {"host", take_host},     {"env", take_env},         {"retry", take_retry},
@@ -212,31 +209,32 @@ static const struct key {
     {"as_user", take_as_user},
 };
 
-static int unknown_key(struct reading *reading, const struct json *value)
+static int unknown_key(struct reading *reading, const struct doc *value)
 {
-    struct nearest near = nearest_to(value->key);
+    struct nearest near = nearest_to(doc_key(value));
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         nearest_offer(&near, keys[i].name);
     if (near.best)
-        err_set(reading->err, "unknown key \"%s.%.60s\" (did you mean \"%s\"?)", reading->name, value->key, near.best);
+        err_set(reading->err, "unknown key \"%s.%.60s\" (did you mean \"%s\"?)", reading->name, doc_key(value),
+                near.best);
     else
-        err_set(reading->err, "unknown key \"%s.%.60s\" (take it out)", reading->name, value->key);
+        err_set(reading->err, "unknown key \"%s.%.60s\" (take it out)", reading->name, doc_key(value));
     return at_line(reading, value);
 }
 
-static int refuse_twins(const struct reading *reading, const struct json *object)
+static int refuse_twins(const struct reading *reading, const struct doc *object)
 {
     struct hash_map names = {0};
-    const struct json *twin = NULL;
-    json_each (member, object) {
-        if (!twin && hash_map_has(&names, member->key))
+    const struct doc *twin = NULL;
+    doc_each (member, object) {
+        if (!twin && hash_map_has(&names, doc_key(member)))
             twin = member;
-        hash_map_put(&names, member->key, 1);
+        hash_map_put(&names, doc_key(member), 1);
     }
     hash_map_release(&names);
     if (!twin)
         return 0;
-    err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", twin->key);
+    err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", doc_key(twin));
     return at_line(reading, twin);
 }
 
@@ -255,28 +253,28 @@ static void engine_release(struct sandbox_engine *engine)
     sandbox_program_free(engine->program);
 }
 
-/* A name is typed behind --engine, where a colon ends it, and shown. */
+/* The user types a name after --engine, where a colon ends it, and sees it in lists. */
 static bool is_good_name(const char *name)
 {
     size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
     return len && len <= 40 && !name[len] && isalnum((unsigned char)name[0]);
 }
 
-static int read_engine(struct reading *reading, const struct json *value)
+static int read_engine(struct reading *reading, const struct doc *value)
 {
-    if (!is_good_name(value->key)) {
-        err_set(reading->err, "\"%.60s\" cannot be the name of an engine (use letters, digits and -)", value->key);
+    if (!is_good_name(doc_key(value))) {
+        err_set(reading->err, "\"%.60s\" cannot be the name of an engine (use letters, digits and -)", doc_key(value));
         return at_line(reading, value);
     }
-    if (value->type != JSON_OBJECT) {
-        err_set(reading->err, "\"%s\" must be an object", value->key);
+    if (doc_type(value) != DOC_OBJECT) {
+        err_set(reading->err, "\"%s\" must be an object", doc_key(value));
         return at_line(reading, value);
     }
     if (refuse_twins(reading, value))
         return -1;
-    json_each (member, value) {
+    doc_each (member, value) {
         size_t i = 0;
-        while (i < COUNT_OF(keys) && strcmp(keys[i].name, member->key) != 0)
+        while (i < COUNT_OF(keys) && strcmp(keys[i].name, doc_key(member)) != 0)
             i++;
         if (i == COUNT_OF(keys))
             return unknown_key(reading, member);
@@ -284,7 +282,7 @@ static int read_engine(struct reading *reading, const struct json *value)
             return -1;
     }
     if (!reading->engine->argv) {
-        err_set(reading->err, "the engine \"%s\" has no \"argv\"", value->key);
+        err_set(reading->err, "the engine \"%s\" has no \"argv\"", doc_key(value));
         return at_line(reading, value);
     }
     return 0;
@@ -304,22 +302,21 @@ static void put_engine(struct sandbox_engines *engines, struct sandbox_engine *e
 
 int sandbox_engines_read(struct sandbox_engines *engines, const char *text, size_t len, bool from_user, struct err *err)
 {
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *top = json_parse_commented(&arena, text, len, err);
-    struct reading reading = {.text = text, .err = err};
+    CLEANUP(doc) struct doc *top = doc_parse(text, len, err);
+    struct reading reading = {.err = err};
     if (!top)
         return -1;
-    if (top->type != JSON_OBJECT) {
+    if (doc_type(top) != DOC_OBJECT) {
         err_set(err, "the file must hold one object in {}, with an engine under each name");
         return at_line(&reading, top);
     }
     if (refuse_twins(&reading, top))
         return -1;
-    json_each (value, top) {
+    doc_each (value, top) {
         struct sandbox_engine engine = {.from_user = from_user};
         reading.engine = &engine;
-        reading.name = value->key;
-        engine.name = xstrdup(value->key);
+        reading.name = doc_key(value);
+        engine.name = xstrdup(doc_key(value));
         if (read_engine(&reading, value)) {
             engine_release(&engine);
             return -1;
@@ -335,7 +332,8 @@ int sandbox_engines_load(struct sandbox_engines *engines, const char *path, stru
 {
     *engines = (struct sandbox_engines){0};
     struct err reason = ERR_INIT;
-    if (sandbox_engines_read(engines, sandbox_engines_builtin, strlen(sandbox_engines_builtin), false, &reason))
+    if (sandbox_engines_read(engines, sandbox_engine_bwrap, strlen(sandbox_engine_bwrap), false, &reason) ||
+        sandbox_engines_read(engines, sandbox_engines_other, strlen(sandbox_engines_other), false, &reason))
         BUG("built-in engines: %s", reason.text);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     if (!path)
@@ -348,7 +346,7 @@ int sandbox_engines_load(struct sandbox_engines *engines, const char *path, stru
         return -1;
     }
     if (text.buf[strspn(text.buf, " \t\r\n")] == '\0' && strlen(text.buf) == text.len)
-        return 0; /* a file that was only just made */
+        return 0; /* a file that was just created and is still empty */
     return sandbox_engines_read(engines, text.buf, text.len, true, err);
 }
 

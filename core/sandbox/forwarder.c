@@ -1,11 +1,13 @@
-/* The forwarder: see forwarder.h. One connection ("link") goes through these states:
+/* The network forwarder: connects programs without a network to the hosts on their list (forwarder.h).
+ *
+ * A connection ("link") goes through these states:
  *
  *     HEAD ──► RESOLVING ──► CONNECTING ──► OPEN ──► gone
  *       └──────────┴──────────────┴──► REFUSED ──► gone
  *
- * HEAD reads what the program asks for, up to FORWARDER_HEAD_MAX bytes. The program's side is not read while its host
- * is looked for; what it sent ahead goes out first. REFUSED has said why and waits a moment for the program to hang up:
- * a socket that is closed with unread bytes is reset, and the reason would be lost with it. */
+ * HEAD reads the request, at most FORWARDER_HEAD_MAX bytes. While the host is resolved and connected, nothing more is
+ * read from the program; bytes it sent early go out first. REFUSED has sent the reason and waits briefly for the
+ * program to hang up: closing a socket with unread bytes resets it, and the reason would be lost. */
 
 #include "forwarder.h"
 #include "base/log.h"
@@ -17,14 +19,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define QUEUE_MAX  65536 /* written and not out yet: from there on the other side is not read */
+#define QUEUE_MAX  65536 /* unsent bytes above which the other side is not read */
 #define LEAVING_MS 2000
-#define LOGGED_MAX 20 /* refusals of one forwarder: its program could fill a disk with them */
+#define LOGGED_MAX 20 /* logged refusals of one forwarder: a program could fill a disk with them */
 
 enum state { HEAD, RESOLVING, CONNECTING, OPEN, REFUSED };
 enum speech { UNKNOWN, HTTP, SOCKS_GREETING, SOCKS };
 
-/* Why a link is refused, as HTTP and SOCKS say it. */
+/* Why a link is refused; HTTP and SOCKS each have a code for it. */
 enum refusal { WRONG_REQUEST, NOT_ALLOWED, NOT_FOUND, NOT_REACHED, TOO_SLOW };
 static const struct {
     const char *status;
@@ -39,13 +41,13 @@ static const struct {
 
 struct link {
     struct forwarder *forwarder;
-    struct link *next, **place;
+    struct link *next, **from;
     enum state state;
     enum speech speech;
     struct tcp *inside, *outside;
     struct tcp_lookup *lookup;
     struct loop_timer timer;
-    struct strbuf head; /* what was read; then what goes out first */
+    struct strbuf head; /* the bytes read; later the bytes to send first */
     struct network_target target;
     struct address addresses[TCP_ADDRESSES_MAX];
     size_t address_count, address_at;
@@ -60,8 +62,8 @@ struct forwarder {
     struct tcp_listener *socket;
     struct link *links;
     size_t link_count, logged, host_count;
-    char *hosts[FORWARDER_HOSTS_MAX]; /* that it was asked for and that are listed, "host:port" */
-    struct forwarder *next;           /* of all */
+    char *hosts[FORWARDER_HOSTS_MAX]; /* requested hosts that are on the list, "host:port" */
+    struct forwarder *next;           /* list of all forwarders */
 };
 
 static struct forwarder *all;
@@ -82,9 +84,9 @@ static void drop(struct link *link)
     struct forwarder *forwarder = link->forwarder;
     const struct forwarder_listener *listener = &forwarder->listener;
     struct forwarder_connection connection = describe(link);
-    *link->place = link->next;
+    *link->from = link->next;
     if (link->next)
-        link->next->place = link->place;
+        link->next->from = link->from;
     forwarder->link_count--;
     all_links--;
     loop_timer_stop(forwarder->loop, &link->timer);
@@ -113,7 +115,7 @@ static void end(struct link *link)
 
 static void reply_socks(struct link *link, uint8_t reply)
 {
-    const char answer[] = {SOCKS_VERSION, (char)reply, 0, 1, 0, 0, 0, 0, 0, 0}; /* our address is nobody's business */
+    const char answer[] = {SOCKS_VERSION, (char)reply, 0, 1, 0, 0, 0, 0, 0, 0}; /* do not reveal our address */
     tcp_write(link->inside, answer, sizeof(answer));
 }
 
@@ -189,7 +191,7 @@ static void carry(struct tcp *from, struct tcp *to, const char *bytes, size_t le
         tcp_pause(from, true);
 }
 
-/* Both sides have said all, and it is out. */
+/* True if both sides have ended and all bytes are sent. */
 static bool is_over(const struct link *link)
 {
     return link->inside_ended && link->outside_ended && !tcp_unwritten(link->inside) && !tcp_unwritten(link->outside);
@@ -257,7 +259,7 @@ static void on_connected(void *data, int code)
     try_next(link, strerror(code));
 }
 
-/* Every address is checked, and the connection is made to the one that was: its name is not asked for again. */
+/* Checks every address and connects to the checked one, without resolving the name again. */
 static void try_next(struct link *link, const char *last)
 {
     const struct tcp_events events = {.connected = on_connected,
@@ -302,7 +304,7 @@ static void on_found(void *data, const struct address *found, size_t count, cons
     try_next(link, NULL);
 }
 
-/* One more host, or one that is known. */
+/* Adds a host, or finds a known one. */
 static int note_host(struct forwarder *forwarder, const struct network_target *target, struct err *why)
 {
     char text[NETWORK_TARGET_TEXT_MAX];
@@ -342,9 +344,9 @@ static void find_host(struct link *link)
     try_next(link, NULL);
 }
 
-/* ---- what the program asks for ---- */
+/* ---- requests of the program ---- */
 
-/* The bytes that were read are replaced by what goes on. */
+/* Replaces the bytes read by those to send on. */
 static void replace_head(struct link *link, size_t used, const char *by, size_t len)
 {
     struct strbuf rest = STRBUF_INIT;
@@ -422,7 +424,7 @@ static void on_inside_received(void *data, const char *bytes, size_t len)
         if (is_over(link))
             end(link);
     } else if (!len)
-        end(link); /* nobody waits for an answer */
+        end(link); /* no client waits for an answer */
     else if (link->state == HEAD) {
         strbuf_add(&link->head, bytes, len); /* at most one read more than a head */
         read_head(link);
@@ -462,9 +464,9 @@ static bool accept_one(struct forwarder *forwarder)
     }
     strbuf_init(&link->head);
     link->next = forwarder->links;
-    link->place = &forwarder->links;
+    link->from = &forwarder->links;
     if (link->next)
-        link->next->place = &link->next;
+        link->next->from = &link->next;
     forwarder->links = link;
     forwarder->link_count++;
     all_links++;
@@ -473,7 +475,7 @@ static bool accept_one(struct forwarder *forwarder)
     return true;
 }
 
-/* Some room became free, perhaps for another forwarder's. */
+/* A connection became free, perhaps for another forwarder. */
 static void accept_waiting(void)
 {
     for (struct forwarder *forwarder = all; forwarder; forwarder = forwarder->next)

@@ -1,8 +1,8 @@
 #pragma once
-/* What a program says to the forwarder, read: HTTP proxy requests and SOCKS 5. Pure functions over hostile bytes.
+/* Reads requests of programs to the forwarder: HTTP proxy requests and SOCKS 5. Pure functions over hostile bytes.
  *
- * Each looks at the bytes that are there: more are needed, or it is read and `used` of them were, or it is wrong and
- * why says so. */
+ * Each gets all bytes received so far. FORWARDER_MORE: wait for more bytes. FORWARDER_READ: the request is complete and
+ * took `used` bytes. FORWARDER_WRONG: the request is invalid and `why` says why. */
 
 #include "base/strbuf.h"
 #include "forwarder_rules.h"
@@ -11,14 +11,14 @@
 
 enum forwarder_read { FORWARDER_MORE, FORWARDER_READ, FORWARDER_WRONG };
 
-/* forwarder_http.c: "CONNECT host:port", or a request for "http://host/…", which is written anew for its host into
- * `onward`: by path, with the Host it asked for, without what is meant for a proxy, and as the only one of its
- * connection. A tunnel leaves it empty. */
+/* Reads "CONNECT host:port", or a request for "http://host/…". The latter is rewritten for its host into `onward`:
+ * by path, with the requested Host, without proxy headers, and as the only request of its connection. A tunnel
+ * leaves `onward` empty. */
 enum forwarder_read forwarder_http_read(const char *bytes, size_t len, struct network_target *target, bool *tunnel,
                                         struct strbuf *onward, size_t *used, struct err *why);
 
-/* forwarder_socks.c: the greeting, which must offer to go without a password, and the request. `reply` is the number of
- * a wrong one (RFC 1928). */
+/* Reads the greeting, which must offer access without a password, and the request. `reply` is the code for an
+ * invalid one (RFC 1928). */
 #define SOCKS_VERSION     5
 #define SOCKS_FAILED      1
 #define SOCKS_REFUSED     2

@@ -1,4 +1,4 @@
-/* Which hosts a program may reach: see forwarder_rules.h. */
+/* The list of hosts that programs may reach: parses rules and matches hosts and addresses (forwarder_rules.h). */
 
 #include "forwarder_rules.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ uint16_t network_port_parse(const char *text, size_t len)
     return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-/* A last label that is a number makes it an address in the eyes of a C library, however it is written. */
+/* A C library takes a name whose last label is a number for an address, in any notation. */
 static bool ends_in_number(const char *name)
 {
     const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
@@ -35,7 +35,7 @@ static bool ends_in_number(const char *name)
     return last[0] == '0' && last[1] == 'x' && !last[2 + strspn(last + 2, "0123456789abcdef")];
 }
 
-/* Lower-cases it in place. */
+/* Checks the name and lower-cases it in place. */
 static bool clean_name(char *name)
 {
     size_t len = strlen(name), label = 0;
@@ -214,8 +214,8 @@ static bool is_loopback_of(const struct address *address)
     return address_within(address, &four, ADDRESS_BITS) || address_within(address, &six, ADDRESS_BITS);
 }
 
-/* The rule says this very address, whatever it is. A network of IPv6 ("::/8") says nothing of IPv4, however that is
- * kept. */
+/* True if the rule lists this very address. An IPv6 network ("::/8") does not list IPv4 addresses, although they are
+ * stored as IPv6. */
 static bool lists_address(const struct network_rule *rule, const struct address *address)
 {
     if (rule->kind == NETWORK_ADDRESSES)
@@ -237,7 +237,7 @@ static int not_listed(const struct network_rules *rules, const struct network_ta
 
 int network_rules_check_name(const struct network_rules *rules, const struct network_target *target, struct err *why)
 {
-    bool known = target->is_address || network_is_localhost(target->host); /* nothing is asked for it */
+    bool known = target->is_address || network_is_localhost(target->host); /* needs no name server */
     for (size_t i = 0; i < rules->count; i++)
         if (fits_port(&rules->items[i], target) && (known || fits_name(&rules->items[i], target)))
             return 0;

@@ -1,15 +1,15 @@
 #pragma once
-/* Which hosts a program may reach: a list that a person wrote, and what a program asks for. Pure functions.
+/* Network rules: matches the hosts that a program requests against a list that the user wrote. Pure functions.
  *
  *     example.org            every port          10.0.0.0/8:5432      a network
  *     example.org:443                            [2001:db8::1]:443    an IPv6 address, with or without a port
  *     *.example.org:443      names below it      *                    every public host; *:443 on that port
  *
- * A name that no rule fits is not even resolved: a question to a name server carries what a program puts into it.
+ * A name that matches no rule is not even resolved, because a query to a name server can carry a program's data out.
  *
- * Names are not addresses. A listed name leads to public addresses and to private ones of a local network; a wildcard
- * to public ones alone, for whoever owns one of its names could point it anywhere. Loopback, link-local and other
- * addresses of this machine must be listed as such, or as "localhost". */
+ * Names are not addresses. A listed name may resolve to public addresses and to private ones of a local network. A
+ * wildcard allows only public addresses, because the owner of a matching name could point it anywhere. Loopback,
+ * link-local and other addresses of this machine must be listed as such, or as "localhost". */
 
 #include "base/address.h"
 #include "base/err.h"
@@ -25,7 +25,7 @@ struct strbuf;
 
 enum network_rule_kind { NETWORK_ANY, NETWORK_NAME, NETWORK_BELOW, NETWORK_ADDRESSES };
 
-/* Plain values: a list of them can be copied as bytes. */
+/* Plain values, so a list can be copied as bytes. */
 struct network_rule {
     enum network_rule_kind kind;
     char name[NETWORK_HOST_MAX + 1];
@@ -36,40 +36,39 @@ struct network_rule {
 
 struct network_rules {
     const struct network_rule *items;
-    size_t count;      /* 0: there is no network */
-    const char *where; /* it stands, for who is refused: "workspace.network". Static; NULL: nobody knows */
+    size_t count;      /* 0: no network */
+    const char *where; /* where the list is, for messages about refusals: "workspace.network". Static; NULL: unknown */
 };
 
-/* What a program asks for. */
+/* The host and port that a program requests. */
 struct network_target {
-    char host[NETWORK_HOST_MAX + 1]; /* lower case, no dot at its end; or an address in its usual form */
+    char host[NETWORK_HOST_MAX + 1]; /* lower case, without a final dot; or an address in its canonical form */
     struct address address;
     bool is_address;
     uint16_t port;
 };
 
 int network_rule_parse(struct network_rule *rule, const char *text, struct err *err) CHECKED;
-/* As network_rule_parse takes it. */
+/* Writes the form that network_rule_parse reads. */
 void network_rule_write(const struct network_rule *rule, struct strbuf *out);
-/* `host`: a name or an address, with or without brackets. What is neither ("127.1", "0x7f.1") is an error. */
+/* `host`: a name or an address, with or without brackets. Anything else ("127.1", "0x7f.1") is an error. */
 int network_target_set(struct network_target *target, const char *host, size_t len, unsigned long port,
                        struct err *err) CHECKED;
 /* "example.org:443", "[::1]:443". Returns `text`. */
 const char *network_target_text(const struct network_target *target, char text[NETWORK_TARGET_TEXT_MAX]);
 struct network_rules network_rules_copy(const struct network_rules *rules);
 void network_rules_release(struct network_rules *copy);
-/* Digits only, 1 to 65535; 0: it is none. */
+/* Digits only, 1 to 65535; 0: invalid. */
 uint16_t network_port_parse(const char *text, size_t len);
 
-/* Whether there is a reason to resolve the target's name. Else 0 and why it is refused, for the program and its user.
- */
+/* Returns 0 if a rule allows resolving the target's name. Else -1 and the reason, for the program and its user. */
 int network_rules_check_name(const struct network_rules *rules, const struct network_target *target,
                              struct err *why) CHECKED;
-/* Whether a connection to that address, which the target's name has or which is the target, is allowed. `ours`: one of
- * this machine's interfaces has it. */
+/* Returns 0 if a rule allows a connection to that address: the target itself, or one that its name resolved to. Else
+ * -1 and the reason. `ours`: one of this machine's interfaces has it. */
 int network_rules_check_address(const struct network_rules *rules, const struct network_target *target,
                                 const struct address *address, bool ours, struct err *why) CHECKED;
-/* "localhost" and what is below it: never asked from a name server (RFC 6761). */
+/* "localhost" and names below it; a name server is never asked for them (RFC 6761). */
 bool network_is_localhost(const char *host);
-/* A rule names something of this machine's loopback. */
+/* True if a rule lists this machine's loopback. */
 bool network_rules_name_loopback(const struct network_rules *rules);

@@ -1,5 +1,7 @@
-/* One thing is under way at a time: the author writes, or a box is waited for, or a script runs. Each ends in a call of
- * ours that looks at what came and chooses the next; `end` is the only way out, and it posts. */
+/* Lets an author (a model) write scripts until one works, and records every attempt (orchestrator.h).
+ *
+ * One step at a time: the author writes, the orchestrator waits for a box, or a script runs. Each step ends in a
+ * callback that looks at the result and starts the next step. `end` is the only way out, and it posts. */
 
 #include "orchestrator.h"
 #include "base/json.h"
@@ -10,7 +12,7 @@
 #include "pool.h"
 #include <string.h>
 
-#define SAID_MAX 200 /* characters of what the author said, in a sentence of ours */
+#define SAID_MAX 200 /* characters of the author's answer that a sentence of ours quotes */
 
 struct orchestration {
     struct orchestrator_options options;
@@ -20,7 +22,7 @@ struct orchestration {
     bool asked; /* the author is writing */
     struct pool_ticket *ticket;
     struct box *box;
-    bool spoilt; /* a script failed in it: it serves the next steps, and nobody after them */
+    bool unusable; /* a script failed in this box: it serves the remaining steps and no other run */
     struct script_run *script;
     bool over;
 };
@@ -105,7 +107,7 @@ static bool is_repeated(const struct attempt *a, const struct attempt *b)
            same_parts(x->logs, x->log_count, y->logs, y->log_count);
 }
 
-/* How many attempts at the end came to the same. */
+/* Counts how many of the last attempts had the same result. */
 static size_t count_repeats(const struct run_record *record)
 {
     size_t count = 1;
@@ -125,8 +127,8 @@ static struct attempt *last_attempt(struct orchestration *run)
 static void give_box(struct orchestration *run)
 {
     if (run->box)
-        pool_give(run->options.pool, steal(&run->box), !run->spoilt);
-    run->spoilt = false;
+        pool_give(run->options.pool, steal(&run->box), !run->unusable);
+    run->unusable = false;
 }
 
 static void deliver(struct loop_task *task)
@@ -161,7 +163,7 @@ static void ask_soon(struct orchestration *run)
     loop_post(run->options.loop, &run->task, ask_author);
 }
 
-/* ": " and the first line of what the author said, or nothing. */
+/* ": " and the first line of the author's answer, or nothing. */
 static char *said(const struct orchestration *run)
 {
     const char *word = run->record.closing;
@@ -192,7 +194,7 @@ static void author_is_done(struct orchestration *run, const struct authored *aut
             xasprintf("no other script was given%s (the last failed: %s)", word, last_attempt(run)->result.error));
 }
 
-/* ---- what came of a script ---- */
+/* ---- the result of a script ---- */
 
 static void after_plan(struct orchestration *run)
 {
@@ -237,8 +239,8 @@ static void on_done(void *user, struct script_result *take_result)
     run->script = NULL;
     *result = *take_result;
     *take_result = (struct script_result){0};
-    run->spoilt |= !script_result_keeps_box(result);
-    if (run->over) { /* cancelled; that waited for this */
+    run->unusable |= !script_result_keeps_box(result);
+    if (run->over) { /* canceled; the cancel waited for this result */
         give_box(run);
         loop_post(run->options.loop, &run->task, deliver);
     } else if (run->options.mode == SCRIPT_PLAN) {
@@ -278,7 +280,7 @@ static void on_box(void *user, struct box *box, const char *why)
     end(run, false, xstrdup(result->error));
 }
 
-/* ---- the doors ---- */
+/* ---- public functions ---- */
 
 struct orchestration *orchestrator_start(const struct orchestrator_options *options,
                                          const struct orchestrator_author *author)
@@ -294,10 +296,10 @@ struct orchestration *orchestrator_start(const struct orchestrator_options *opti
 
 void orchestrator_script(struct orchestration *run, const struct authored *authored)
 {
-    if (run->over) /* it was cancelled while the author was writing */
+    if (run->over) /* canceled while the author was writing */
         return;
     if (!run->asked)
-        BUG("a script that nobody asked for");
+        BUG("a script without a request");
     run->asked = false;
     if (!authored->script) {
         author_is_done(run, authored);
@@ -309,7 +311,7 @@ void orchestrator_script(struct orchestration *run, const struct authored *autho
         (struct attempt){.script = xstrdup(authored->script), .authoring = authored->authoring};
     if (run->author.begins)
         run->author.begins(run->author.user, record);
-    if (run->over) /* cancelled by whoever was told */
+    if (run->over) /* the callback canceled the run */
         return;
     if (run->box)
         run_script(run);
@@ -326,7 +328,7 @@ void orchestrator_cancel(struct orchestration *run)
     if (!run->script)
         give_box(run);
     end(run, false, xstrdup("cancelled"));
-    if (run->script) { /* its result belongs to the record: delivered when that is there */
+    if (run->script) { /* the result belongs in the record: deliver the record when the result is there */
         loop_unpost(run->options.loop, &run->task);
         script_run_cancel(run->script, "cancelled");
     }

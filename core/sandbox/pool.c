@@ -1,28 +1,89 @@
-/* Every change ends in settle(), a task on the loop: it hands out what is idle, starts what is missing and ends what is
- * too much, by counting. So no place decides more than what happened to one box.
+/* The pool of warm boxes: starts them ahead of time, lends them out, wipes and replaces them (pool.h).
+ *
+ * Every change ends in settle_pool, a task on the loop. It counts, hands out idle boxes, starts missing boxes and ends
+ * surplus boxes. No other function decides about more than one box.
  *
  *   starting ──ready──► idle ──taken──► busy ──given──► cleaning ──empty, quiet──► idle
  *      │ gone             │ gone          │ not reusable     │ gone, not idle in time, not empty
  *      ▼                  ▼               ▼                  ▼
- *   trouble            leaving         leaving            leaving: the box is killed, its room removed on a thread
+ *   trouble            leaving         leaving            leaving: kill the box, remove its folder on a thread
  *
- * How a box is cleaned is in pool_clean.c.
- *
- * Whatever calls somebody does so last, for the pool may be freed there. A freed pool lives on, without calling
- * anybody, until the threads that remove rooms have ended. */
+ * Functions call callbacks last, because a callback may free the pool. A freed pool stays in memory, without calling
+ * back, until the threads that remove folders have ended. */
 
+#include "pool.h"
+#include "base/arena.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/lines.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
-#include "pool_inside.h"
-#include "rooms.h"
+#include "base/strbuf.h"
+#include "base/waiter.h"
+#include "scratch_dirs.h"
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
-#define PAUSE_US     (SECOND_US / 2) /* after the first failure; doubled after each that follows */
+#define SECOND_US      INT64_C(1000000)
+#define POOL_WIPE_LINE 4096u
+
+enum slot_state { SLOT_STARTING, SLOT_IDLE, SLOT_BUSY, SLOT_CLEANING };
+
+struct slot {
+    struct pool *pool;
+    struct slot *next;
+    struct box *box;
+    char *room;
+    bool lives_there; /* the workspace is the scratch folder; false: Keyturn cannot see it, or the user owns it */
+    enum slot_state state;
+    unsigned number, uses;
+    bool dead;  /* the box has ended */
+    bool clean; /* the wipe succeeded */
+    bool slow;  /* cleaning takes longer than SOON_US */
+    struct loop_work work;
+    struct loop_timer limit; /* bounds the step that the cleaning slot waits for */
+    struct loop_timer soon;  /* sets `slow` */
+    struct lines lines;      /* output of the wipe script */
+    struct err err;
+};
+
+struct pool_ticket {
+    struct pool_ticket *next;
+    void (*got)(void *user, struct box *box, const char *why);
+    void *user;
+};
+
+struct pool {
+    struct loop *loop;
+    struct box_options *spec;   /* owned by the pool */
+    struct scratch_dirs *rooms; /* NULL: no box was requested yet */
+    char *folder;
+    struct pool_options options;
+    struct slot *slots;
+    struct pool_ticket *waiting, **waiting_end;
+    struct loop_task settling, telling;
+    struct loop_timer pause; /* the pool starts no box while this is armed */
+    unsigned failures;       /* failed starts in a row */
+    char *trouble, *layers, *complaints;
+    struct toolset tools;
+    struct waiter *curious; /* callers that wait until the tools are known */
+    uint32_t id, number;    /* used in names */
+    uint64_t served, retired, failed;
+    size_t working; /* threads that remove folders of slots that are in no list any more */
+    bool freed;
+};
+
+static void pool_changed(struct pool *pool);
+static void slot_retire(struct slot *slot);
+static void slot_clean(struct slot *slot);
+static void slot_idle(void *user, struct box *box);
+
+#define PAUSE_US     (SECOND_US / 2) /* after the first failure; doubled after each further one */
 #define PAUSE_MAX_US (30 * SECOND_US)
 
-static void settle(struct loop_task *task);
+static void settle_pool(struct loop_task *task);
 
 /* Counting */
 
@@ -56,9 +117,9 @@ static void tell_changed(struct loop_task *task)
     pool->options.changed(pool->options.user);
 }
 
-void pool_changed(struct pool *pool)
+static void pool_changed(struct pool *pool)
 {
-    loop_post(pool->loop, &pool->settling, settle);
+    loop_post(pool->loop, &pool->settling, settle_pool);
     if (pool->options.changed)
         loop_post(pool->loop, &pool->telling, tell_changed);
 }
@@ -69,9 +130,9 @@ static void destroy_if_done(struct pool *pool)
 {
     if (!pool->freed || pool->working)
         return;
-    rooms_close(pool->rooms);
+    scratch_dirs_close(pool->rooms);
     free(pool->folder);
-    box_spec_free(pool->spec);
+    box_options_free(pool->spec);
     free(pool->trouble);
     free(pool->layers);
     free(pool->complaints);
@@ -98,12 +159,12 @@ static void work_ended(struct loop_work *work)
 static void remove_room(struct loop_work *work)
 {
     struct slot *slot = CONTAINER_OF(work, struct slot, work);
-    /* A process that has just been killed may still be writing; what is left goes with the other rooms. */
+    /* A process that was just killed may still write. scratch_dirs removes the rest later. */
     if (file_remove_tree(slot->room, &slot->err))
         log_debug("pool: %s", slot->err.text);
 }
 
-/* Takes the slot out and ends its box. */
+/* Removes the slot from the list and ends its box. */
 static void leave(struct slot *slot)
 {
     struct pool *pool = slot->pool;
@@ -115,7 +176,7 @@ static void leave(struct slot *slot)
     loop_timer_stop(pool->loop, &slot->soon);
     box_free(slot->box);
     slot->box = NULL;
-    if (slot->work.impl) { /* it is being emptied; nobody waits for that any more */
+    if (slot->work.impl) { /* a thread empties the folder; the pool no longer waits for it */
         pool->working++;
         slot->work.done = work_ended;
         loop_work_disown(pool->loop, &slot->work);
@@ -127,7 +188,7 @@ static void leave(struct slot *slot)
     pool_changed(pool);
 }
 
-void slot_retire(struct slot *slot)
+static void slot_retire(struct slot *slot)
 {
     slot->pool->retired++;
     leave(slot);
@@ -175,8 +236,8 @@ static void on_gone(void *user, struct box *box, const char *why)
     struct pool *pool = slot->pool;
     slot->dead = true;
     if (slot->state == SLOT_BUSY)
-        return; /* whoever has it hears of it by the channel, and gives it back */
-    /* One that never served is a start that failed, however far it came. */
+        return; /* the borrower learns this from the channel and gives the box back */
+    /* If the box never served, this counts as a failed start. */
     if (slot->state == SLOT_STARTING || slot->uses == 0)
         start_failed(pool, why);
     else
@@ -187,16 +248,16 @@ static void on_gone(void *user, struct box *box, const char *why)
 static void start_one(struct pool *pool)
 {
     struct slot *slot = xcalloc(1, sizeof(*slot));
-    struct box_spec spec = *pool->spec;
+    struct box_options spec = *pool->spec;
     struct err err = ERR_INIT;
     CLEANUP(free) char *name = xasprintf("keyturn-%08x-%u", pool->id, ++pool->number);
     slot->pool = pool;
     slot->number = pool->number;
     slot->lines = (struct lines)LINES_INIT(POOL_WIPE_LINE);
     if (!pool->rooms)
-        pool->rooms = rooms_open(pool->folder, &err);
+        pool->rooms = scratch_dirs_open(pool->folder, &err);
     if (pool->rooms)
-        spec.folder = slot->room = rooms_make(pool->rooms, name, &err);
+        spec.folder = slot->room = scratch_dirs_make(pool->rooms, name, &err);
     slot->lives_there = !spec.workspace && sandbox_engine_uses(spec.engine, "workspace");
     if (slot->lives_there)
         spec.workspace = slot->room;
@@ -225,8 +286,8 @@ static struct slot *find_slot(struct pool *pool, enum slot_state state)
     return NULL;
 }
 
-/* One that did not keep still. If it never served, the next would hardly be better: it counts as a start that failed,
- * or boxes would be started without pause while the caller waits for ever. */
+/* Ends a box that was not quiet. If the box never served, this counts as a failed start, because the next box would
+ * hardly be better. Otherwise the pool would start boxes without pause while the caller waits forever. */
 static void reject(struct slot *slot)
 {
     if (slot->uses) {
@@ -238,7 +299,7 @@ static void reject(struct slot *slot)
     leave(slot);
 }
 
-/* One that can be handed out. */
+/* Finds a box that the pool can hand out. */
 static struct slot *find_quiet(struct pool *pool)
 {
     struct slot *slot;
@@ -264,8 +325,8 @@ static size_t count_slow(const struct pool *pool)
     return n;
 }
 
-/* Whoever waits takes the next box that is clean. One that is not soon clean, since its script goes on, is as good as
- * busy for him. */
+/* Counts the boxes that the waiting callers need. A waiting caller takes the next clean box. A box that is slow to
+ * clean, because its script still runs, counts as busy. */
 static size_t wanted(const struct pool *pool)
 {
     size_t most = pool->options.size + pool->options.overflow, waiting = count_waiting(pool);
@@ -273,22 +334,22 @@ static size_t wanted(const struct pool *pool)
     if (needed < pool->options.size && (pool->rooms || !pool->options.lazy))
         return pool->options.size;
     if (!needed && !pool->tools.told && !pool->failed)
-        return 1; /* what its tools may do is asked for before anybody runs a script */
+        return 1; /* the pool needs a box to list the tools before the first script */
     return needed < most ? needed : most;
 }
 
-/* One of those who wait for the tools, if they are known. */
+/* Wakes one caller that waits for the tools, if they are known. */
 static void tell_known(struct pool *pool)
 {
     struct waiter *waiter = pool_tools_known(pool) ? pool->curious : NULL;
     if (!waiter)
         return;
     pool->curious = waiter->next;
-    pool_changed(pool); /* there may be more of them */
+    pool_changed(pool); /* more callers may wait */
     waiter->wake(waiter);
 }
 
-static void settle(struct loop_task *task)
+static void settle_pool(struct loop_task *task)
 {
     struct pool *pool = CONTAINER_OF(task, struct pool, settling);
     struct pool_ticket *ticket = NULL;
@@ -310,7 +371,7 @@ static void settle(struct loop_task *task)
         tell_known(pool);
         return;
     }
-    pool_changed(pool); /* there may be more to hand out */
+    pool_changed(pool); /* the pool may have more boxes to hand out */
     struct pool_ticket own = *ticket;
     free(ticket);
     own.got(own.user, slot ? slot->box : NULL, why);
@@ -320,7 +381,7 @@ static void settle(struct loop_task *task)
 
 struct pool *pool_new(const struct pool_options *options, struct err *err)
 {
-    struct rooms *rooms = options->lazy ? NULL : rooms_open(options->folder, err);
+    struct scratch_dirs *rooms = options->lazy ? NULL : scratch_dirs_open(options->folder, err);
     if (!rooms && !options->lazy)
         return NULL;
     struct pool *pool = xcalloc(1, sizeof(*pool));
@@ -335,8 +396,8 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     pool->rooms = rooms;
     pool->folder = xstrdup(options->folder);
     pool->waiting_end = &pool->waiting;
-    pool->spec = box_spec_copy(options->spec);
-    pool->tools.told = !pool->spec->tools; /* none */
+    pool->spec = box_options_copy(options->spec);
+    pool->tools.told = !pool->spec->tools; /* without a tools folder, the list is empty and known */
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
         BUG("the kernel gives no random bytes");
     pool_changed(pool);
@@ -348,7 +409,7 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     pool->freed = true;
-    pool->working++; /* until everything is taken down */
+    pool->working++; /* until the pool is freed */
     while (pool->waiting)
         free(next_ticket(pool));
     while (pool->slots)
@@ -398,7 +459,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     channel->listener = NULL;
     slot->uses++;
     pool->served++;
-    free(pool->complaints); /* it may have loaded its tools again */
+    free(pool->complaints); /* the harness may have reloaded its tools */
     pool->complaints = box_complaints_line(box);
     if (!reusable || slot->dead || slot->uses >= POOL_USES_MAX) {
         slot_retire(slot);
@@ -462,7 +523,7 @@ size_t pool_boxes(const struct pool *pool, struct pool_box *boxes, size_t room)
         [SLOT_STARTING] = "starting", [SLOT_IDLE] = "warm", [SLOT_BUSY] = "busy", [SLOT_CLEANING] = "wiped"};
     size_t written = 0, all = count_all(pool), at = all;
     for (const struct slot *slot = pool->slots; slot; slot = slot->next)
-        if (--at < room) { /* the newest stands first in the list */
+        if (--at < room) { /* the list starts with the newest */
             boxes[at] = (struct pool_box){slot->number, states[slot->state], slot->uses,
                                           slot->state == SLOT_STARTING ? NULL : box_layers(slot->box)};
             written++;
@@ -476,4 +537,146 @@ void pool_watch(struct pool *pool, void (*tell)(void *user), void *user)
     pool->options.user = user;
     if (!tell)
         loop_unpost(pool->loop, &pool->telling);
+}
+
+/* ---- cleaning a returned box ---- */
+
+/* The pool wipes and checks a returned box before it hands the box out again.
+ *
+ * The pool empties the workspace of a box on this machine directly. If Keyturn cannot see the workspace (in a
+ * container, on another machine), a script in the box wipes it. That script runs alone there, because the processes
+ * of every earlier script died with that script. */
+
+#define SOON_US (SECOND_US / 10) /* a caller waits this long for a box that is being cleaned */
+#define WIPE_S  15
+
+static const char wipe_script[] = "import os\n"
+                                  "def empty(folder):\n"
+                                  "    if os.stat(folder).st_mode & 0o700 != 0o700:\n"
+                                  "        os.chmod(folder, 0o700)\n"
+                                  "    for entry in list(os.scandir(folder)):\n"
+                                  "        if entry.is_dir(follow_symlinks=False):\n"
+                                  "            empty(entry.path)\n"
+                                  "            os.rmdir(entry.path)\n"
+                                  "        else:\n"
+                                  "            os.unlink(entry.path)\n"
+                                  "empty('.')\n"
+                                  "emit_result(len(os.listdir('.')))\n";
+
+static void cleaned(struct slot *slot, bool well)
+{
+    struct channel *channel = box_channel(slot->box);
+    channel->received = NULL;
+    channel->ended = NULL;
+    loop_timer_stop(slot->pool->loop, &slot->limit);
+    loop_timer_stop(slot->pool->loop, &slot->soon);
+    slot->slow = false;
+    if (!well || slot->dead || !box_kept_still(slot->box)) {
+        slot_retire(slot);
+        return;
+    }
+    slot->state = SLOT_IDLE;
+    pool_changed(slot->pool);
+}
+
+static void empty_room(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    const char *folder = slot->room;
+    if (file_empty_folder(folder, &slot->err) == 0 && chmod(folder, 0700) == 0)
+        slot->clean = true;
+}
+
+static void room_emptied(struct loop_work *work)
+{
+    struct slot *slot = CONTAINER_OF(work, struct slot, work);
+    cleaned(slot, slot->clean);
+}
+
+static void too_long(struct loop_timer *timer)
+{
+    cleaned(CONTAINER_OF(timer, struct slot, limit), false);
+}
+
+static void not_soon(struct loop_timer *timer)
+{
+    struct slot *slot = CONTAINER_OF(timer, struct slot, soon);
+    slot->slow = true;
+    pool_changed(slot->pool);
+}
+
+static bool on_wipe_line(void *user, const char *text, size_t len)
+{
+    struct slot *slot = user;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *event = json_parse(&arena, text, len, NULL);
+    if (strcmp(json_str(json_get(event, "type"), ""), "final_result") == 0)
+        slot->clean = json_int(json_get(event, "data"), -1) == 0;
+    return true;
+}
+
+static void wipe_received(struct channel *channel, const char *bytes, size_t len)
+{
+    struct slot *slot = channel->listener;
+    lines_feed(&slot->lines, bytes, len, on_wipe_line, slot);
+    if (box_is_idle(slot->box))
+        cleaned(slot, slot->clean);
+}
+
+static void limit_cleaning(struct slot *slot, int seconds)
+{
+    loop_timer_start(slot->pool->loop, &slot->limit, loop_now_us(slot->pool->loop) + seconds * SECOND_US, too_long);
+}
+
+static void wipe_inside(struct slot *slot)
+{
+    CLEANUP(strbuf) struct strbuf request = STRBUF_INIT;
+    struct json_writer w = json_begin(&request);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "execution_id", "wipe");
+    json_add_str(&w, "script", wipe_script);
+    json_add_int(&w, "timeout", WIPE_S - 1);
+    json_add_str(&w, "mode", "PLAN");
+    json_add_raw(&w, "required_secrets", "[]");
+    json_close(&w, '}');
+    strbuf_addch(&request, '\n');
+    struct channel *channel = box_channel(slot->box);
+    channel->received = wipe_received;
+    channel->listener = slot;
+    limit_cleaning(slot, WIPE_S);
+    if (channel->ops->write(channel, request.buf, request.len))
+        cleaned(slot, false);
+}
+
+/* The script of this box has ended, so none of its processes can still write. */
+static void begin_cleaning(struct slot *slot)
+{
+    loop_timer_stop(slot->pool->loop, &slot->limit);
+    slot->clean = false;
+    if (slot->lives_there)
+        loop_work_start(slot->pool->loop, &slot->work, empty_room, room_emptied);
+    else if (slot->pool->spec->workspace)
+        cleaned(slot, true); /* the user owns this folder and needs its files */
+    else
+        wipe_inside(slot);
+}
+
+static void slot_idle(void *user, struct box *box)
+{
+    (void)box;
+    struct slot *slot = user;
+    if (slot->state == SLOT_CLEANING && loop_timer_armed(&slot->limit))
+        begin_cleaning(slot);
+}
+
+static void slot_clean(struct slot *slot)
+{
+    struct pool *pool = slot->pool;
+    slot->state = SLOT_CLEANING;
+    loop_timer_start(pool->loop, &slot->soon, loop_now_us(pool->loop) + SOON_US, not_soon);
+    pool_changed(pool);
+    if (box_is_idle(slot->box))
+        begin_cleaning(slot);
+    else
+        limit_cleaning(slot, POOL_SETTLE_S);
 }

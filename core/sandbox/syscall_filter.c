@@ -5,7 +5,7 @@
  * and each such block is one comparison under a mask. */
 
 #include "syscall_filter.h"
-#include "base/late.h"
+#include "base/lazy_link.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <errno.h>
@@ -43,10 +43,10 @@
 #define CONDITIONS_MAX 2
 #define VALUES_MAX     8
 
-struct condition { /* without a mask: none */
+struct condition { /* mask 0: no condition */
     unsigned argument;
     uint32_t mask;
-    bool other_than; /* the low 32 bits equal none of the values; else, under the mask, the first of them */
+    bool other_than; /* true: the low 32 bits equal none of the values; false: under the mask they equal the first */
     size_t count;
     uint32_t values[VALUES_MAX];
 };
@@ -91,17 +91,17 @@ static struct {
 
 static int load_library(struct err *err)
 {
-    static const struct late_symbol symbols[] = {
+    static const struct lazy_symbol symbols[] = {
 #define X(name) {"seccomp_" #name, (void **)&lib.name},
         SECCOMP_CALLS(X)
 #undef X
     };
-    return late_load(LIBSECCOMP, symbols, COUNT_OF(symbols), err);
+    return lazy_link(LIBSECCOMP, symbols, COUNT_OF(symbols), err);
 }
 
 /* ---- rules ---- */
 
-/* One rule in the making: the comparisons for the conditions so far. */
+/* A rule under construction: the comparisons for the conditions so far. */
 struct rule {
     scmp_filter_ctx ctx;
     const struct row *row;
@@ -127,7 +127,7 @@ static bool holds_any(const struct condition *condition, uint32_t mask, uint32_t
     return false;
 }
 
-/* The block: numbers that begin as `block` under `mask` does. */
+/* Adds rules for a block: all numbers that equal `block` under `mask`. */
 static int add_others(struct rule *rule, const struct condition *condition, uint32_t mask, uint32_t block)
 {
     uint32_t longer = (mask >> 1) | 0x80000000u, bit = longer & ~mask;
@@ -139,7 +139,7 @@ static int add_others(struct rule *rule, const struct condition *condition, uint
     return failed ? failed : add_others(rule, condition, longer, block | bit);
 }
 
-/* The conditions that have no comparison yet; then the rule is whole. */
+/* Adds the remaining conditions, then the complete rule. */
 static int add_conditions(struct rule *rule)
 {
     const struct condition *next = &rule->row->conditions[rule->count];
@@ -148,7 +148,7 @@ static int add_conditions(struct rule *rule)
                                 : add_test(rule, next->argument, next->mask, next->values[0]);
     int failed = lib.rule_add_array(rule->ctx, SCMP_ACT_ERRNO((uint32_t)rule->row->answer), rule->row->call,
                                     rule->count, rule->tests);
-    return failed == -EDOM ? 0 : failed; /* a call of other machines */
+    return failed == -EDOM ? 0 : failed; /* a system call of other machines */
 }
 
 static int add_rows(scmp_filter_ctx ctx, bool ungrouped, struct err *err)
@@ -194,7 +194,7 @@ static int build(bool ungrouped, struct strbuf *into, struct err *err)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct strbuf built[2] = {STRBUF_INIT, STRBUF_INIT}; /* kept as long as the program runs */
+static struct strbuf built[2] = {STRBUF_INIT, STRBUF_INIT}; /* kept until the program ends */
 
 static int build_once(bool ungrouped, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The sandbox's user: see user.h. */
+/* The user that sandboxed code runs as when Keyturn runs as root (user.h). */
 
 #include "user.h"
 #include "base/file.h"
@@ -34,7 +34,8 @@ static bool is_mapped_in(const char *path, unsigned id)
     return sandbox_user_is_mapped(map.buf, id);
 }
 
-/* Root of a user namespace becomes whom the namespace has. Some have nobody but root: an ordinary user makes those. */
+/* Root of a user namespace can become only users that the namespace maps. Namespaces of ordinary users may map only
+ * root. */
 static bool can_become(const struct sandbox_user *user)
 {
     CLEANUP(strbuf) struct strbuf groups = STRBUF_INIT;
@@ -43,7 +44,7 @@ static bool can_become(const struct sandbox_user *user)
     return is_mapped_in("/proc/self/uid_map", user->uid) && is_mapped_in("/proc/self/gid_map", user->gid);
 }
 
-/* Asked for with every vector, and always the same. */
+/* Chosen once: every vector needs it, and it never changes. */
 static void choose(void)
 {
     char text[1024];

@@ -1,8 +1,10 @@
-/* One line of a harness. Texts without a backslash, which is nearly all of them, are used as they stand; others are
- * decoded into the arena. */
+/* Reads lines of a harness: events, and the list of tools in `ready` (wire.h).
+ *
+ * Texts without a backslash, nearly all of them, are used in place; others are decoded into the arena. */
 
 #include "wire.h"
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/json_scan.h"
 #include "base/mem.h"
 #include <string.h>
@@ -65,7 +67,7 @@ bool wire_read(struct wire_event *event, const char *line, size_t len)
     return more == 0;
 }
 
-/* ---- what they say ---- */
+/* ---- values ---- */
 
 static bool is_string(struct wire_field field)
 {
@@ -105,4 +107,39 @@ struct wire_field wire_text(struct wire_field field, const char *otherwise, stru
     if (!field.src || *field.src == 'n')
         return (struct wire_field){otherwise, strlen(otherwise)};
     return is_string(field) ? decode(field, arena) : field;
+}
+
+/* ---- the tools of the ready event ---- */
+
+void toolset_read(struct toolset *set, const struct json *ready)
+{
+    const struct json *names = json_get(ready, "tools"), *effects = json_get(ready, "effects");
+    toolset_release(set);
+    set->told = true;
+    set->chosen = effects && effects->type == JSON_OBJECT;
+    if (!names || names->type != JSON_ARRAY || !names->count)
+        return;
+    set->items = xcalloc(names->count, sizeof(*set->items));
+    json_each (name, names)
+        if (name->type == JSON_STRING)
+            set->items[set->count++] =
+                (struct toolset_tool){xstrdup(name->text), xstrdup(json_str(json_get(effects, name->text), ""))};
+}
+
+void toolset_release(struct toolset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->items[i].name);
+        free(set->items[i].effect);
+    }
+    free(set->items);
+    *set = (struct toolset){0};
+}
+
+const struct toolset_tool *toolset_find(const struct toolset *set, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].name, name) == 0)
+            return &set->items[i];
+    return NULL;
 }

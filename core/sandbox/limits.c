@@ -1,27 +1,40 @@
-/* Version 1 has a tree per controller, version 2 one for all; /proc/self/cgroup says where we are in each. A group that
- * cannot be made, or that has no such limit, is left out. */
+/* Memory, process and processor limits for all processes of a program together: control groups, or systemd user
+ * scopes where Keyturn may not create control groups.
+ *
+ * cgroup version 1 has a tree per controller, version 2 one tree for all; /proc/self/cgroup says where Keyturn is in
+ * each. A group that cannot be created, or that lacks a limit, is left out. */
 
-#include "cgroup.h"
+#include "limits.h"
+#include "base/child.h"
 #include "base/mem.h"
+#include "base/process.h"
+#include "base/strbuf.h"
+#include "engines_internal.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* ---- control groups ---- */
 
 #define TREES     3
-#define PERIOD_US 100000u /* of which a program gets its share */
+#define PERIOD_US 100000u /* period of the processor quota */
 
 enum { PIDS, MEMORY, CPU };
 
 static const struct tree {
     const char *controller, *v1, *v2;
-    const char *kills_v1, *kills_v2; /* where it says how often it killed */
-    const char *also_v1, *also_v2;   /* what must be said too, where there is such a thing: swap is memory */
-    const char *also_value;          /* NULL: the same */
+    const char *kills_v1, *kills_v2; /* the file that counts kills for lack of memory */
+    const char *also_v1, *also_v2;   /* a second file that needs a value, if it exists: swap counts as memory */
+    const char *also_value;          /* NULL: the same value */
 } trees[TREES] = {
     [PIDS] = {"pids", "pids.max", "pids.max", NULL, NULL, NULL, NULL, NULL},
     [MEMORY] = {"memory", "memory.limit_in_bytes", "memory.max", "memory.oom_control", "memory.events",
@@ -33,7 +46,7 @@ struct cgroup {
     char *folders[TREES];
     int join[TREES + 1];
     size_t count;
-    char *kills; /* the file that counts them; NULL: memory is not limited */
+    char *kills; /* the file that counts the kills; NULL: memory is not limited */
     bool held[TREES];
 };
 
@@ -47,7 +60,7 @@ static bool is_among(const char *names, const char *controller)
     return false;
 }
 
-/* Where we are in the tree of a controller; NULL: there is no such tree. */
+/* The folder of Keyturn's own group in the tree of a controller; NULL: the controller has no tree. */
 static char *own_folder(const char *controller, bool *v2)
 {
     char line[512];
@@ -101,7 +114,7 @@ static bool put_limit(struct cgroup *group, size_t at, const struct cgroup_limit
     return group->held[at] = true;
 }
 
-/* Version 2: one group has them all. */
+/* Version 2: one group serves all controllers. */
 static bool is_had(const struct cgroup *group, const char *folder)
 {
     for (size_t i = 0; i < group->count; i++)
@@ -110,7 +123,7 @@ static bool is_had(const struct cgroup *group, const char *folder)
     return false;
 }
 
-/* Groups with the names of programs whose keyturn was killed. Who is still in one keeps it. */
+/* Removes groups left by a Keyturn that was killed. A group that still has processes stays. */
 static void sweep(const char *above)
 {
     DIR *list = opendir(above);
@@ -144,7 +157,7 @@ static void add_tree(struct cgroup *group, size_t at, const char *name, const st
         return;
     sweep_once(at, above);
     bool had = is_had(group, folder);
-    /* One of that name may be left of another process with our number: it is as good as a new one. */
+    /* An earlier process with our pid may have left a group of that name. It is as good as a new one. */
     if (!had && mkdir(folder, 0755) && errno != EEXIST)
         return;
     if (!put_limit(group, at, limits, folder, v2)) {
@@ -216,7 +229,7 @@ const int *cgroup_join(const struct cgroup *group)
 
 /* ---- the end ---- */
 
-/* Groups of programs that are still dying. On the one thread that starts programs. */
+/* Groups of programs that are still dying. Used only on the thread that starts programs. */
 static struct {
     char **folders;
     size_t count, room;
@@ -260,4 +273,89 @@ void cgroup_free(struct cgroup *group)
     remove_later();
     if (later.count && !registered)
         registered = atexit(remove_last) == 0;
+}
+
+/* ---- systemd user scopes ---- */
+
+#define TRIED_MB   64u
+#define TRIED_PIDS 32u
+#define SAID_MAX   256
+
+const char *const scope_variables[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", NULL};
+
+static bool systemd_listens(void)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int len = folder && *folder == '/'
+                  ? snprintf(address.sun_path, sizeof(address.sun_path), "%s/systemd/private", folder)
+                  : -1;
+    CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return len > 0 && (size_t)len < sizeof(address.sun_path) && fd >= 0 &&
+           connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
+/* Checks the limits that a command in a scope finds on itself. Newer versions of systemd-run may expand variables in
+ * arguments. The last argument must arrive unchanged, else systemd-run would alter commands of programs. */
+static bool limits_hold(void)
+{
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
+    struct process_end end;
+    CLEANUP(free) char *program = child_find_program("systemd-run", NULL);
+    if (!program || strchr(program, '\''))
+        return false;
+    CLEANUP(free)
+    char *command = xasprintf("timeout -k 1 %d '%s' --user --scope --quiet --collect -p MemoryMax=%uM "
+                              "-p MemorySwapMax=0 -p TasksMax=%u -- /bin/sh -c "
+                              "'cd /sys/fs/cgroup/$(sed -n s/^0:://p /proc/self/cgroup) && "
+                              "echo $(cat memory.max pids.max) $0' '${PATH}' 2>/dev/null",
+                              SCOPE_TRIAL_S, program, TRIED_MB, TRIED_PIDS);
+    CLEANUP(free) char *wanted = xasprintf("%u %u ${PATH}\n", TRIED_MB << 20, TRIED_PIDS);
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    return process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said, SAID_MAX,
+                                    &end, NULL) == 0 &&
+           end.exit_code == 0 && strcmp(said.buf, wanted) == 0;
+}
+
+static enum scope_state state;
+
+static void find_state(void)
+{
+    state = !systemd_listens() ? SCOPE_NO_SYSTEMD : limits_hold() ? SCOPE_WORKS : SCOPE_NO_LIMITS;
+}
+
+enum scope_state scope_state(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_state);
+    return state;
+}
+
+static void push_property(struct vector *vector, char *take_property)
+{
+    vector_push(vector, xstrdup("-p"));
+    vector_push(vector, take_property);
+}
+
+char **scope_argv(const struct cgroup_limits *limits, char **take_argv)
+{
+    static const char *const first[] = {"--user", "--scope", "--quiet", "--collect"};
+    struct vector vector = {0};
+    char *program = child_find_program("systemd-run", NULL);
+    vector_push(&vector, program ? program : xstrdup("systemd-run"));
+    for (size_t i = 0; i < COUNT_OF(first); i++)
+        vector_push(&vector, xstrdup(first[i]));
+    if (limits->memory_mb) {
+        push_property(&vector, xasprintf("MemoryMax=%uM", limits->memory_mb));
+        push_property(&vector, xstrdup("MemorySwapMax=0"));
+    }
+    if (limits->pids)
+        push_property(&vector, xasprintf("TasksMax=%u", limits->pids));
+    if (limits->cpu_percent)
+        push_property(&vector, xasprintf("CPUQuota=%u%%", limits->cpu_percent));
+    vector_push(&vector, xstrdup("--"));
+    for (char **at = take_argv; *at; at++)
+        vector_push(&vector, *at);
+    free(take_argv);
+    return vector.items;
 }

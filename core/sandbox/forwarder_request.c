@@ -1,11 +1,73 @@
-/* HTTP proxy requests: see forwarder_request.h. Lines end in CRLF and hold no control characters; what is unusual is
- * refused, so that the host never reads a request otherwise than we did. */
+/* Reads what a program asks the forwarder for: SOCKS 5 (RFC 1928), then HTTP proxy requests.
+ *
+ * Both are pure functions over hostile bytes. forwarder.c calls them again with more bytes as long as they return
+ * FORWARDER_MORE. */
 
-#include "base/mem.h"
 #include "forwarder_request.h"
+#include "base/mem.h"
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+
+enum { SOCKS_NO_PASSWORD = 0, SOCKS_CONNECT = 1, SOCKS_IPV4 = 1, SOCKS_NAME = 3, SOCKS_IPV6 = 4 };
+
+static enum forwarder_read set_wrong(struct err *why, const char *text)
+{
+    err_set(why, "%s", text);
+    return FORWARDER_WRONG;
+}
+
+enum forwarder_read forwarder_socks_greet(const char *bytes, size_t len, size_t *used, struct err *why)
+{
+    if (len >= 1 && bytes[0] != SOCKS_VERSION)
+        return set_wrong(why, "this is not SOCKS 5");
+    if (len < 2 || len < 2 + (size_t)(unsigned char)bytes[1])
+        return FORWARDER_MORE;
+    size_t count = (unsigned char)bytes[1];
+    *used = 2 + count;
+    if (!memchr(bytes + 2, SOCKS_NO_PASSWORD, count))
+        return set_wrong(why, "SOCKS works without a password here alone");
+    return FORWARDER_READ;
+}
+
+enum forwarder_read forwarder_socks_read(const char *bytes, size_t len, struct network_target *target, size_t *used,
+                                         uint8_t *reply, struct err *why)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    char text[ADDRESS_TEXT_MAX];
+    struct address address = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+    *reply = SOCKS_FAILED;
+    if (len < 5)
+        return FORWARDER_MORE;
+    if (at[0] != SOCKS_VERSION)
+        return set_wrong(why, "this is not SOCKS 5");
+    size_t from = at[3] == SOCKS_NAME ? 5 : 4;
+    size_t room = at[3] == SOCKS_IPV4 ? 4 : at[3] == SOCKS_IPV6 ? 16 : at[3] == SOCKS_NAME ? at[4] : 0;
+    if (at[3] != SOCKS_NAME && !room) {
+        *reply = SOCKS_NO_ADDRESS;
+        return set_wrong(why, "SOCKS knows no such kind of address");
+    }
+    if (len < from + room + 2)
+        return FORWARDER_MORE;
+    *used = from + room + 2;
+    if (at[1] != SOCKS_CONNECT) {
+        *reply = SOCKS_NO_COMMAND;
+        return set_wrong(why, "SOCKS only connects here: it neither listens nor sends datagrams");
+    }
+    unsigned long port = (unsigned long)at[from + room] << 8 | at[from + room + 1];
+    const char *host = bytes + from;
+    if (at[3] != SOCKS_NAME) {
+        memcpy(address.ip + sizeof(address.ip) - room, at + from, room);
+        host = address_text(&address, text);
+        room = strlen(host);
+    }
+    return network_target_set(target, host, room, port, why) ? FORWARDER_WRONG : FORWARDER_READ;
+}
+
+/* ---- HTTP ---- */
+
+/* Lines must end in CRLF and contain no control characters. Anything unusual is an error: the host must not read a
+ * request differently from the forwarder. */
 
 #define HTTP_PORT 80
 
@@ -14,13 +76,7 @@ struct line {
     size_t len;
 };
 
-static enum forwarder_read wrong(struct err *why, const char *text)
-{
-    err_set(why, "%s", text);
-    return FORWARDER_WRONG;
-}
-
-/* The next line, without its end; false: none is left. */
+/* Reads the next line, without its end; false: no line is left. */
 static bool next_line(const char **at, const char *end, struct line *line)
 {
     const char *stop = *at < end ? memmem(*at, (size_t)(end - *at), "\r\n", 2) : NULL;
@@ -47,7 +103,7 @@ static bool is_token(const char *text, size_t len)
     return len > 0;
 }
 
-/* "host", "host:port", "[::1]:port"; `port` 0: it must say one. */
+/* "host", "host:port", "[::1]:port"; `port` 0: the text must name one. */
 static int read_authority(const char *text, size_t len, uint16_t port, struct network_target *target, struct err *why)
 {
     const char *end = text + len, *bracket = len && *text == '[' ? memchr(text, ']', len) : NULL;
@@ -67,7 +123,7 @@ static int read_authority(const char *text, size_t len, uint16_t port, struct ne
     return network_target_set(target, text, (size_t)((colon ? colon : end) - text), port, why);
 }
 
-/* What is between us and the program, and what we say ourselves. */
+/* True for headers between the program and us, and for those that we write ourselves. */
 static bool is_left_out(const char *name, size_t len)
 {
     static const char *const names[] = {"host", "connection", "keep-alive", "upgrade", "te"};
@@ -85,7 +141,7 @@ static enum forwarder_read read_fields(const char *at, const char *end, struct s
         const char *colon = memchr(line.text, ':', line.len);
         size_t name = colon ? (size_t)(colon - line.text) : 0;
         if (!is_token(line.text, name) || !is_plain(&line))
-            return wrong(why, "a line of the header is not \"Name: value\"");
+            return set_wrong(why, "a line of the header is not \"Name: value\"");
         if (is_left_out(line.text, name))
             continue;
         strbuf_add(onward, line.text, line.len);
@@ -110,7 +166,7 @@ static enum forwarder_read read_url(const struct line *method, const struct line
     static const char scheme[] = "http://";
     size_t skip = sizeof(scheme) - 1;
     if (url->len < skip || strncasecmp(url->text, scheme, skip) != 0)
-        return wrong(why, "ask for http://host/… here, or CONNECT to a host and port");
+        return set_wrong(why, "ask for http://host/… here, or CONNECT to a host and port");
     const char *host = url->text + skip, *end = url->text + url->len, *path = host;
     while (path < end && !memchr("/?#", *path, 3))
         path++;
@@ -148,14 +204,14 @@ enum forwarder_read forwarder_http_read(const char *bytes, size_t len, struct ne
     const char *last = looked ? memmem(bytes, looked, "\r\n\r\n", 4) : NULL, *at = bytes;
     struct line first, method, url, version;
     if (!last && len >= FORWARDER_HEAD_MAX)
-        return wrong(why, "the header of the request is longer than 8 KB");
+        return set_wrong(why, "the header of the request is longer than 8 KB");
     if (!last)
         return FORWARDER_MORE;
     const char *end = last + 4;
     *used = (size_t)(end - bytes);
     strbuf_reset(onward);
     if (!next_line(&at, end, &first) || !split(&first, &method, &url, &version))
-        return wrong(why, "the first line is not \"METHOD target HTTP/1.1\"");
+        return set_wrong(why, "the first line is not \"METHOD target HTTP/1.1\"");
     *tunnel = method.len == 7 && memcmp(method.text, "CONNECT", 7) == 0;
     enum forwarder_read read = FORWARDER_READ;
     if (!*tunnel)

@@ -1,19 +1,20 @@
-/* One run is a small machine that is fed bytes.
+/* Runs one script in a box: sends the request, reads the events, returns one result (script.h).
  *
- *   received ──► within the limit? ──► lines ──► wire ──► take_event ──► finish
+ * A run is a state machine fed with bytes:
+ *
+ *   received ──► within the limit? ──► lines ──► wire ──► take_event ──► finish_run
  *                     │ no                                   │ the listener holds an intermediate back
  *                     ▼                                      ▼
- *                   finish                         backlog, channel paused; script_run_go_on feeds it
+ *                 finish_run                       backlog, channel paused; script_run_go_on feeds it
  *
- * Bytes are fed only up to max_output_bytes in all. What lies within the limit is looked at line by line; the first
- * byte beyond it ends the run. So the result does not depend on the pieces the bytes came in, a result whose line just
- * fits counts although a flood follows it, and no more than the limit is ever kept: neither of a line without an end
- * nor of what waits behind a slow listener.
+ * Only max_output_bytes are fed. Lines within the limit are read; the first byte beyond it ends the run. So the result
+ * does not depend on how the bytes were split, a result whose line just fits counts even if a flood follows, and the
+ * run never keeps more than the limit: neither of an endless line nor behind a slow listener.
  *
- * finish() is the only way to a result. It takes the run off the channel at once and posts: nobody hears `done` from
- * within a call of his own, and the channel may be freed in `done`, since none of its callbacks is under way then. */
+ * finish_run is the only way to a result. It leaves the channel at once and posts: `done` never runs inside a call of
+ * its receiver, and `done` may free the channel, because none of the channel's callbacks is running. */
 
-#include "executor.h"
+#include "script.h"
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/err.h"
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "channel.h"
 #include "event/emitter.h"
 #include "wire.h"
@@ -42,15 +44,15 @@ struct script_run {
     size_t id_len;
     int64_t started_us;
     struct loop_timer timer;
-    struct loop_task task; /* `done`, or going on */
+    struct loop_task task; /* posts `done`, or the continuation after a hold */
     struct lines lines;
-    struct strbuf backlog; /* bytes that came while the listener held an event */
-    struct strbuf told;    /* events that the listener has not heard yet */
-    struct arena arena;    /* of one event */
+    struct strbuf backlog; /* bytes that arrived while the listener held an event */
+    struct strbuf told;    /* events that the listener has not received yet */
+    struct arena arena;    /* memory of one event */
     bool held;             /* by the listener */
-    bool paused;           /* the channel was told to */
-    bool ended;            /* the stream did, with a backlog before its end */
-    bool over;             /* there is a result */
+    bool paused;           /* this run paused the channel */
+    bool ended;            /* the stream has ended, behind a backlog */
+    bool over;             /* the run has a result */
     struct script_result result;
 };
 
@@ -71,7 +73,7 @@ int script_mode_from_name(const char *name)
     return -1;
 }
 
-/* Not to be guessed, and never the same again, also over the life of a harness that serves several programs. */
+/* Makes an unguessable id that never repeats, even if one harness serves several programs. */
 static char *make_id(void)
 {
     uint64_t random[2];
@@ -101,26 +103,26 @@ static void stop_listening(struct channel *channel)
     channel->listener = NULL;
 }
 
-/* The result is complete but for its times. */
-static void finish(struct script_run *run)
+/* Ends the run. The caller has set the result, except its times. */
+static void finish_run(struct script_run *run)
 {
     run->over = true;
     run->result.duration_ms = (loop_now_us(run->loop) - run->started_us) / 1000;
     loop_timer_stop(run->loop, &run->timer);
     stop_listening(run->channel);
-    if (run->paused && run->result.reusable) /* the next one must be able to read */
+    if (run->paused && run->result.reusable) /* the next run must be able to read */
         run->channel->ops->pause(run->channel, false);
-    loop_unpost(run->loop, &run->task); /* it may be waiting to go on */
+    loop_unpost(run->loop, &run->task); /* the task may be posted to continue after a hold */
     loop_post(run->loop, &run->task, deliver);
 }
 
 static void finish_failed(struct script_run *run, const char *error)
 {
     run->result.error = xstrdup(error);
-    finish(run);
+    finish_run(run);
 }
 
-/* The harness does not keep to the protocol, or is not wanted any more: nothing else of it is read (D7). */
+/* Ends the run and closes the channel: the harness broke the protocol or is no longer needed, so it is not reused. */
 static void finish_closed(struct script_run *run, const char *error)
 {
     finish_failed(run, error);
@@ -184,12 +186,12 @@ static void take_intermediate(struct script_run *run, const struct wire_event *e
     if (!run->listener.intermediate)
         return;
     struct err err = ERR_INIT;
-    run->held = true; /* so that going on from within counts */
+    run->held = true; /* set before the call, so that script_run_go_on works inside it */
     enum script_heard heard = run->listener.intermediate(run->listener.user, part, &err);
     if (heard != SCRIPT_HEARD_LATER)
         run->held = false;
     if (heard == SCRIPT_HEARD_FAILED)
-        log_warn("script %s: whoever hears of %s failed: %s", run->result.execution_id, part->label, err.text);
+        log_warn("script %s: the listener for %s failed: %s", run->result.execution_id, part->label, err.text);
 }
 
 static void take_result(struct script_run *run, const struct wire_event *event)
@@ -197,7 +199,7 @@ static void take_result(struct script_run *run, const struct wire_event *event)
     run->result.success = true;
     run->result.reusable = true;
     run->result.final_data = copy_json(event->data);
-    finish(run);
+    finish_run(run);
 }
 
 static void take_error(struct script_run *run, const struct wire_event *event)
@@ -205,20 +207,20 @@ static void take_error(struct script_run *run, const struct wire_event *event)
     run->result.reusable = true;
     run->result.error = copy_text(run, event->message, "unknown error");
     run->result.traceback = copy_text(run, event->traceback, "");
-    finish(run);
+    finish_run(run);
 }
 
 static void take_done(struct script_run *run)
 {
     if (run->mode == SCRIPT_PLAN && !run->channel->ordered)
-        return; /* the result may still come (D3) */
+        return; /* a harness without `ordered` may still send the result */
     run->result.reusable = true;
     if (run->mode == SCRIPT_PLAN) {
         finish_failed(run, "Script finished without a result");
         return;
     }
-    run->result.success = run->result.step_done = true; /* D4 */
-    finish(run);
+    run->result.success = run->result.step_done = true; /* a step needs no result */
+    finish_run(run);
 }
 
 static void take_event(struct script_run *run, enum wire_type type, const struct wire_event *event)
@@ -266,7 +268,8 @@ static void tell(struct script_run *run)
     strbuf_reset(&run->told);
 }
 
-/* What may end the run, or is waited for, is told before it counts; the rest when the bytes that came are used up. */
+/* Emits events before they take effect if they may end the run or if a caller waits for them. The others wait until
+ * the received bytes are used up. */
 static void tell_in_time(struct script_run *run, enum wire_type type, const struct wire_event *event)
 {
     if (!run->emitter)
@@ -277,7 +280,7 @@ static void tell_in_time(struct script_run *run, enum wire_type type, const stru
         tell(run);
 }
 
-/* A line of the stream; false when what follows it is not to be looked at, now or ever. */
+/* Handles one line of the stream. Returns false if the caller must not look at what follows, now or ever. */
 static bool on_line(void *user, const char *text, size_t len)
 {
     struct script_run *run = user;
@@ -292,7 +295,7 @@ static bool on_line(void *user, const char *text, size_t len)
         return true;
     }
     tell_in_time(run, type, &event);
-    if (!run->over) /* whoever records them may have cancelled it */
+    if (!run->over) /* the emitter may have canceled the run */
         take_event(run, type, &event);
     return !run->over && !run->held;
 }
@@ -307,13 +310,13 @@ static void set_paused(struct script_run *run, bool paused)
     run->channel->ops->pause(run->channel, paused);
 }
 
-/* How many more bytes may be read. */
+/* Returns how many more bytes the run may read. */
 static size_t room_left(const struct script_run *run)
 {
     return run->max_output_bytes - run->result.output_bytes;
 }
 
-/* Feeds what lies within the limit; gives how many of the bytes were used. All of them, unless the listener holds. */
+/* Feeds the bytes within the limit and returns how many it used. It uses all of them, unless the listener holds. */
 static size_t feed(struct script_run *run, const char *bytes, size_t len)
 {
     size_t within = len < room_left(run) ? len : room_left(run);
@@ -327,7 +330,8 @@ static size_t feed(struct script_run *run, const char *bytes, size_t len)
     return len;
 }
 
-/* Keeps bytes for later. Of those beyond the limit one is enough to know that it was passed. */
+/* Stores bytes for later. Of the bytes beyond the limit it stores one, which is enough to know that the limit was
+ * passed. */
 static void put_aside(struct script_run *run, const char *bytes, size_t len)
 {
     size_t most = room_left(run) + 1 - run->backlog.len;
@@ -370,7 +374,7 @@ static void go_on(struct loop_task *task)
         set_paused(run, false);
 }
 
-/* ---- the doors ---- */
+/* ---- public functions ---- */
 
 static void write_names(struct json_writer *w, const char *key, const char *const *names)
 {
@@ -443,7 +447,7 @@ struct script_run *script_run_start(struct loop *loop, struct channel *channel, 
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     script_request_write(&line, request, run->result.execution_id);
     if (channel->ops->write(channel, line.buf, line.len) < 0 && !run->over)
-        finish_failed(run, "The request could not be written: container stdin is closed"); /* D13 */
+        finish_failed(run, "The request could not be written: container stdin is closed");
     return run;
 }
 
@@ -459,4 +463,86 @@ void script_run_cancel(struct script_run *run, const char *error)
 {
     if (!run->over)
         finish_closed(run, error);
+}
+
+/* ---- results ---- */
+
+/* Writes a script's result as JSON, and releases it. */
+
+#define TRACEBACK_SHOWN 2000
+
+static void release_parts(struct script_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(parts[i].label); /* the label's memory also holds the data */
+    free(parts);
+}
+
+void script_result_release(struct script_result *result)
+{
+    free(result->execution_id);
+    free(result->final_data);
+    free(result->error);
+    free(result->traceback);
+    release_parts(result->intermediates, result->intermediate_count);
+    release_parts(result->logs, result->log_count);
+    *result = (struct script_result){0};
+}
+
+bool script_result_keeps_box(const struct script_result *result)
+{
+    return result->reusable && result->success;
+}
+
+static void add_json(struct json_writer *w, const char *key, const char *json)
+{
+    if (json)
+        json_add_raw(w, key, json);
+    else
+        json_add_null(w, key);
+}
+
+const char *script_traceback_end(const char *traceback)
+{
+    size_t len = strlen(traceback);
+    if (len <= TRACEBACK_SHOWN)
+        return traceback;
+    const char *cut = traceback + len - TRACEBACK_SHOWN;
+    const char *newline = strchr(cut, '\n');
+    if (newline && newline[1])
+        return newline + 1;
+    while ((*cut & 0xC0) == 0x80) /* skip the rest of a split character */
+        cut++;
+    return cut;
+}
+
+void script_result_write(struct strbuf *out, const struct script_result *result)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_bool(&w, "success", result->success);
+    json_add_str(&w, "execution_id", result->execution_id);
+    add_json(&w, "final_data", result->final_data);
+    json_open(&w, "intermediates", '[');
+    for (size_t i = 0; i < result->intermediate_count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "label", result->intermediates[i].label);
+        add_json(&w, "data", result->intermediates[i].data);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_open(&w, "logs", '[');
+    for (size_t i = 0; i < result->log_count; i++) {
+        json_open(&w, NULL, '{');
+        json_add_str(&w, "message", result->logs[i].data);
+        json_add_str(&w, "level", result->logs[i].label);
+        json_close(&w, '}');
+    }
+    json_close(&w, ']');
+    json_add_str(&w, "error", result->error);
+    json_add_str(&w, "traceback", result->traceback);
+    json_add_bool(&w, "step_done", result->step_done);
+    json_add_int(&w, "duration_ms", result->duration_ms);
+    json_add_int(&w, "output_bytes", (int64_t)result->output_bytes);
+    json_close(&w, '}');
 }

@@ -1,80 +1,26 @@
-/* The engines that are always there, as a user would write them in engines.json.
+/* The other built-in engines: podman, docker, none, ssh, kubectl and srun, as a user would write them in engines.json
+ * (engines.h explains the fields; bwrap.c has the default engine).
  *
- * bwrap: everything unshared, nothing of the host but /usr, read-only; the harness is bound in alone and is process 1.
- * Root starts it as the sandbox's user (user.h), so nobody inside is root outside. /proc is read-only and keys are not
- * listed: what is not the sandbox's own cannot even be opened to write. The workspace is a file system in memory,
- * since a folder of the host could be filled until its disk is full. Its environment is the one we give it, so there is
- * no --clearenv.
+ * podman and docker: the harness is the entry point of the image. podman must not add its own /tmp, /run and /var/tmp
+ * in memory, which have no size limit. Ulimits are explicit, because raising them to the defaults needs a privilege
+ * that root in a container may lack. crun rejects some mixtures of cgroup versions that runc accepts, hence `retry`.
+ * Programs see the same folders as in bwrap.c. Our image contains no programs, so it gets this machine's /usr; other
+ * images bring their own. docker passes no descriptors on, so the network port is handed over in a folder.
  *
- * podman and docker: the image holds the harness as its entry point. podman would add a /tmp, /run and /var/tmp in
- * memory that have no size. Ulimits are said because the defaults need a privilege that root in a small machine may
- * lack; crun refuses some mixtures of cgroup versions that runc takes.
+ * The harness ends with its input (--end-with-input) wherever another process holds its output open: the monitor of a
+ * container, a daemon, a job step. Otherwise a script would outlive a killed Keyturn.
  *
- * Where somebody stays between us and the harness and keeps its output open (a container's monitor, a daemon, a job's
- * step), it ends with its input: else a script would outlive a workbench that was killed. So it does in bwrap, which is
- * killed by no signal of ours: a child that it has just made would wait for it for ever.
- *
- * Programs get more than scripts: a writable /tmp and /dev/shm (256 MB and 64 MB, but each at most half of their
- * memory, which files there are counted with), what is in /usr, and as much memory as they say. Our image has no
- * programs, so this machine's /usr is lent to it; another image brings its own. Inside, the workspace is /workspace in
- * all of them, for a path of this machine tells who its user is. ssh, kubectl and srun cannot run programs: the
- * workspace is here and they are not.
- *
- * bwrap copies /etc/hosts, passwd, group and nsswitch.conf from descriptors (engines_etc.c): servers listen on
- * "localhost", and some tools want a user with a name. Containers have such files.
- *
- * None of them has a network, whatever is allowed: the way out is a port that keyturn-launch opens inside and that ends
- * in our forwarder (forwarder.h). It is handed over on the control line, or for docker, which passes none on, in a
- * folder.
- *
- * ssh and srun: the harness must be installed there. A shell makes a workspace and removes it; it stays as the parent,
- * so this happens however the harness ends. The connection's end is the harness's end of stdin. */
+ * ssh and srun: keyturn-harness must be installed there. A shell creates the workspace and removes it. The shell stays
+ * the parent, so it cleans up however the harness ends. When the connection closes, the harness reads the end of its
+ * input. ssh, kubectl and srun run no programs, because the workspace is on this machine. */
 
 #include "engines.h"
 
-/* Made a string by the preprocessor: no quoting of quotes. */
+/* Turns its arguments into a string, so that quotes need no escapes. */
 #define TEXT(...) #__VA_ARGS__
 
 /* clang-format off */
-const char sandbox_engines_builtin[] = TEXT({
-  "bwrap": {
-    "about": "bubblewrap: namespaces on this machine, no network, nothing to set up",
-    "argv": ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534",
-             "--hostname", "sandbox", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--as-pid-1",
-             "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-             "--symlink", "usr/bin", "/bin", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache",
-             "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--ro-bind-try", "/dev/null", "/proc/key-users",
-             "--remount-ro", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/tmp",
-             "--dir", "/run", "--ro-bind", "{harness}", "/run/keyturn-harness",
-             "--dir", "/tools", "{tools...}", "--size", "16777216", "--tmpfs", "/workspace", "--chdir", "/workspace",
-             "--remount-ro", "/dev", "--remount-ro", "/",
-             "/run/keyturn-harness", "--tools", "/tools", "--workspace", "/workspace", "--memory", "{memory_mb}",
-             "--end-with-input", "{degraded...}"],
-    "tools": ["--ro-bind", "{tools}", "/tools"],
-    "env": [],
-    "ends_with_us": true,
-    "as_user": true,
-    "program": {
-      "argv": ["bwrap", "--unshare-all", "{filter...}", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534",
-               "--hostname", "sandbox", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--as-pid-1",
-               "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-               "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
-               "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives", "{etc...}",
-               "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--ro-bind-try", "/dev/null", "/proc/key-users",
-               "--remount-ro", "/proc", "--dev", "/dev", "--size", "{shm_bytes}", "--tmpfs", "/dev/shm",
-               "--size", "{tmp_bytes}", "--tmpfs", "/tmp", "{visible...}",
-               "--dir", "/run", "--ro-bind", "{launcher}", "/run/keyturn-launch", "--bind", "{workspace}", "/workspace",
-               "{lent...}", "--remount-ro", "/dev", "--remount-ro", "/", "/run/keyturn-launch", "{command...}"],
-      "filter": ["--seccomp", "4"],
-      "etc": ["--ro-bind-data", "5", "/etc/hosts", "--ro-bind-data", "6", "/etc/passwd",
-              "--ro-bind-data", "7", "/etc/group", "--ro-bind-data", "8", "/etc/nsswitch.conf"],
-      "visible": ["--ro-bind-try", "{path}", "{path}"],
-      "lent": ["--ro-bind", "{path}", "/workspace/{place}"],
-      "workspace": "/workspace",
-      "control": true,
-      "cgroup": true
-    }
-  },
+const char sandbox_engines_other[] = TEXT({
   "podman": {
     "about": "a podman container, no network, read-only",
     "argv": ["podman", "run", "-i", "--rm", "--name", "{name}", "--pull=never", "--read-only", "--cap-drop=ALL",

@@ -1,8 +1,10 @@
-/* <folder>/<prefix><six letters>/lock is held with flock, which ends with the process however it ends, and which works
- * between programs that cannot see each other's process numbers. Between making the folder and locking it another
- * program may take it for a leftover: then we make another. */
+/* Scratch folders that disappear with this process, or with the next one if this one is killed (scratch_dirs.h).
+ *
+ * <folder>/<prefix><six letters>/lock is held with flock. The lock ends with the process, however it ends, and works
+ * between processes that cannot see each other's process ids. Between mkdir and flock another process may mistake the
+ * folder for a leftover and remove it; then this process creates another one. */
 
-#include "rooms.h"
+#include "scratch_dirs.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -20,14 +22,14 @@
 #define SCRATCH "keyturn-scratch-"
 #define TRIES   5
 
-#define UNLOCKED_S 60 /* a folder without a lock is left alone for so long */
+#define UNLOCKED_S 60 /* a folder without a lock is kept for this long */
 
-struct rooms {
+struct scratch_dirs {
     char *path;
     int lock;
 };
 
-/* The lock of a folder, held; -1: somebody else holds it, or there is no such folder. */
+/* Takes the lock of a folder; -1: another process holds it, or the folder is missing. */
 static int take_lock(const char *path, int flags)
 {
     CLEANUP(free) char *file = xasprintf("%s/lock", path);
@@ -35,7 +37,7 @@ static int take_lock(const char *path, int flags)
     struct stat st;
     if (fd < 0)
         return -1;
-    /* Whoever removed it in between has left us a lock on nothing. */
+    /* Another process may have removed the folder meanwhile; then the lock is on a deleted file. */
     if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st) || st.st_nlink == 0) {
         close(fd);
         return -1;
@@ -43,15 +45,15 @@ static int take_lock(const char *path, int flags)
     return fd;
 }
 
-/* Where everybody may write, a name says nothing about whose it is. */
+/* In a folder where every user may write, a name does not show the owner. */
 static bool is_own_folder(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Its program was killed between making the folder and locking it. One that was just made may still be locked. What is
- * not empty is not removed: it was never ours to lock. */
+/* Removes a folder whose process was killed between creating and locking it. A new folder may still get its lock. A
+ * folder that is not empty is kept: it was never ours. */
 static void remove_unlocked(const char *path)
 {
     CLEANUP(free) char *file = xasprintf("%s/lock", path);
@@ -81,7 +83,7 @@ static void remove_leftovers(const char *folder, const char *prefix)
     closedir(dir);
 }
 
-static struct rooms *open_below(const char *folder, const char *prefix, struct err *err)
+static struct scratch_dirs *open_below(const char *folder, const char *prefix, struct err *err)
 {
     remove_leftovers(folder, prefix);
     for (int i = 0; i < TRIES; i++) {
@@ -91,7 +93,7 @@ static struct rooms *open_below(const char *folder, const char *prefix, struct e
         int lock = take_lock(path, O_CREAT);
         if (lock < 0)
             continue;
-        struct rooms *rooms = xcalloc(1, sizeof(*rooms));
+        struct scratch_dirs *rooms = xcalloc(1, sizeof(*rooms));
         rooms->path = steal(&path);
         rooms->lock = lock;
         return rooms;
@@ -100,23 +102,23 @@ static struct rooms *open_below(const char *folder, const char *prefix, struct e
     return NULL;
 }
 
-struct rooms *rooms_open(const char *folder, struct err *err)
+struct scratch_dirs *scratch_dirs_open(const char *folder, struct err *err)
 {
     return file_mkdirs(folder, 0700, err) ? NULL : open_below(folder, BOXES, err);
 }
 
-struct rooms *rooms_open_scratch(struct err *err)
+struct scratch_dirs *scratch_dirs_open_scratch(struct err *err)
 {
     const char *folder = getenv("TMPDIR");
     return open_below(folder && *folder ? folder : "/tmp", SCRATCH, err);
 }
 
-const char *rooms_path(const struct rooms *rooms)
+const char *scratch_dirs_path(const struct scratch_dirs *rooms)
 {
     return rooms->path;
 }
 
-char *rooms_make(struct rooms *rooms, const char *name, struct err *err)
+char *scratch_dirs_make(struct scratch_dirs *rooms, const char *name, struct err *err)
 {
     CLEANUP(free) char *path = xasprintf("%s/%s", rooms->path, name);
     if (mkdir(path, 0700) == 0)
@@ -125,12 +127,12 @@ char *rooms_make(struct rooms *rooms, const char *name, struct err *err)
     return NULL;
 }
 
-void rooms_close(struct rooms *rooms)
+void scratch_dirs_close(struct scratch_dirs *rooms)
 {
     struct err err = ERR_INIT;
     if (!rooms)
         return;
-    /* A process that has just been killed may still be writing. */
+    /* A process that was just killed may still write, so try twice. */
     if (file_remove_tree(rooms->path, &err) && file_remove_tree(rooms->path, &err))
         log_warn("rooms: %s", err.text);
     close(rooms->lock);
