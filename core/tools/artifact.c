@@ -1,9 +1,10 @@
-/* The store keeps one index in memory and the contents in files. What is in a file's name and its times is enough to
- * build the index again: id and session are the path, `created` is the modification time, size and summary come from
- * the content. Only the tool's name is forgotten.
+/* Stores long outputs in files, and finds them again by id.
  *
- * The folders are ours alone, and every step below the base is taken with openat and O_NOFOLLOW from a descriptor, so
- * nobody can put a link in the way. Files are written and read without the lock; it guards the index only. */
+ * One index is in memory, the contents are in files. The index can be rebuilt from the files: id and session are the
+ * path, `created` is the modification time, size and summary come from the content. Only the tool's name is lost.
+ *
+ * The folders belong to Keyturn alone, and every step below the base uses openat with O_NOFOLLOW from a descriptor, so
+ * no link can redirect it. Files are written and read without the lock; it guards the index only. */
 
 #include "artifact.h"
 #include "base/clock.h"
@@ -31,7 +32,7 @@ struct artifact_store {
     struct clock *clock;
     char *base;
     int base_fd;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct artifact **items;
     size_t count, room;
     int64_t next_expiry_us; /* no artifact expires before */
@@ -61,7 +62,7 @@ static struct artifact *copy_artifact(const struct artifact *from)
     return copy;
 }
 
-/* A folder name that stays within the base, whatever the id is. */
+/* A folder name that cannot leave the base, whatever the id is. */
 static char *clean_session(const char *session)
 {
     static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -178,7 +179,7 @@ static bool is_artifact_name(const char *name, char id[ID_LEN + 1])
     return good_id(id);
 }
 
-/* Takes one file of a session's folder into the index. */
+/* Adds one file of a session's folder to the index. */
 static void scan_file(struct artifact_store *store, int dir_fd, const char *session, const char *name)
 {
     char id[ID_LEN + 1];
@@ -208,7 +209,7 @@ static DIR *open_dir(int at, const char *name)
     return dir;
 }
 
-/* A folder that held nothing but expired ones goes too. Others are not touched: they may not be ours. */
+/* A folder with nothing but expired artifacts is removed too. Others are not touched: they may not be ours. */
 static void scan_session(struct artifact_store *store, const char *session)
 {
     CLEANUP(free) char *clean = clean_session(session);
@@ -251,8 +252,8 @@ static int open_base(struct artifact_store *store, const char *base, struct err 
         return err_set_errno(err, errno, "cannot open %s", base);
     }
     if (st.st_uid != geteuid())
-        return err_set(err, "%s belongs to somebody else", base);
-    /* Not simply made 0700: the configuration may name a folder that has other uses. */
+        return err_set(err, "%s belongs to another user", base);
+    /* Not simply set to 0700: the configuration may name a folder that has other uses. */
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         return err_set(err, "others can write to %s", base);
     store->base = realpath(base, NULL);
@@ -320,8 +321,8 @@ static int open_session(const struct artifact_store *store, const char *session)
     return openat(store->base_fd, session, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A new file with a new name in the session's folder; tried again when another program removed the empty folder between
- * the two steps, or, once in 2^64, the name is taken. */
+/* Creates a file with a new name in the session's folder. Tries again if another program removed the empty folder
+ * between the two steps or, once in 2^64, if the name is taken. */
 static int create_file(const struct artifact_store *store, const char *session, char id[ID_LEN + 1], int *dir)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -346,7 +347,7 @@ static int create_file(const struct artifact_store *store, const char *session, 
 
 struct artifact_writer {
     struct artifact_store *store;
-    struct artifact *artifact; /* of the index, once it is whole */
+    struct artifact *artifact; /* in the index, once it is complete */
     int dir, fd;
     struct strbuf head; /* for the summary */
     bool failed;

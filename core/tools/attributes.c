@@ -1,9 +1,9 @@
 /* Copies owner, permission bits, access list and extended attributes from one file to another.
  *
- * The order matters. Extended attributes come first, while the new file is 0600: its owner could not add some of them
- * to a file that is read-only. The owner comes before the bits, because the kernel takes bits away from a file that
- * changes hands. With an access list the group bits of a mode are the list's mask, so they are set by the list alone:
- * set earlier, they would open the file to its group for a moment. */
+ * The order matters. Extended attributes come first, while the new file is 0600, because the owner could not add some
+ * of them to a read-only file. The owner comes before the bits, because the kernel clears bits when the owner
+ * changes. With an access list the group bits of a mode are the list's mask. So only the list sets them: set earlier,
+ * they would open the file to its group for a moment. */
 
 #include "attributes.h"
 #include "base/mem.h"
@@ -34,7 +34,7 @@ static void lose(struct strbuf *lost, const char *what, const char *name)
 {
     size_t from = lost->len;
     strbuf_addf(lost, "%s%s", what, name);
-    for (size_t i = from; i < lost->len; i++) /* a name may hold anything, and a line ends with a newline */
+    for (size_t i = from; i < lost->len; i++) /* a name may contain anything, and a newline ends a line */
         if ((unsigned char)lost->buf[i] < ' ' || lost->buf[i] == 0x7f)
             lost->buf[i] = '?';
     strbuf_addch(lost, '\n');
@@ -42,7 +42,7 @@ static void lose(struct strbuf *lost, const char *what, const char *name)
 
 /* Extended attributes */
 
-/* The value, or NULL with errno. The caller's. */
+/* The value, or NULL with errno. The caller frees it. */
 static char *read_value(int fd, const char *name, size_t *len)
 {
     ssize_t size = fgetxattr(fd, name, NULL, 0);
@@ -77,14 +77,14 @@ static bool keep_value(int to, int from, const char *name)
     size_t len, have_len;
     CLEANUP(free) char *value = read_value(from, name, &len);
     if (!value)
-        return errno == ENODATA; /* gone meanwhile */
+        return errno == ENODATA; /* removed meanwhile */
     CLEANUP(free) char *have = read_value(to, name, &have_len);
     if (have && have_len == len && memcmp(have, value, len) == 0)
         return true;
     return fsetxattr(to, name, value, len, 0) == 0;
 }
 
-/* `to` is -1 where it cannot be tried: then only what never comes along is lost. */
+/* `to` is -1 if it cannot be tried; then only attributes that are never copied count as lost. */
 static void keep_named(int to, int from, struct strbuf *lost)
 {
     size_t len;
@@ -125,7 +125,7 @@ struct owners {
     bool owner, group; /* the same as before */
 };
 
-/* Only root gives files away; a group can be kept by its members. */
+/* Only root can change the owner; members of a group can keep the group. */
 static struct owners keep_owners(int to, const struct stat *was, const struct stat *is, struct strbuf *lost)
 {
     struct owners same = {was->st_uid == is->st_uid, was->st_gid == is->st_gid};
@@ -154,8 +154,8 @@ static void set_perm(char *list, size_t offset, unsigned perm)
     memcpy(list + offset + offsetof(struct list_entry, perm), &value, sizeof(value));
 }
 
-/* The bits of a file that lost its list. Nobody may gain by that: whom the list names falls to the group or to the
- * others then, so these get no more than the least of those that are named. */
+/* The bits of a file that lost its list. No user may gain access by that: users named in the list now fall under
+ * group or others. So group and others get no more than the least of the named entries. */
 static mode_t bits_without(const char *list, size_t len, mode_t mode)
 {
     unsigned named = 7, group = 7, mask = 7;
@@ -172,8 +172,8 @@ static mode_t bits_without(const char *list, size_t len, mode_t mode)
     return (mode & 0700) | (mode & ((group & named) << 3)) | (mode & named);
 }
 
-/* Another group: the members of the new one were among the others before, and those of the old one are among them now.
- * Another owner: the old one is in the group or among the others now. So none of these gets more than both had. */
+/* With another group, members of the new group were "others" before, and members of the old one are now. With another
+ * owner, the old one is now in the group or in "others". So group and others get no more than both had. */
 static mode_t bits_for_new(struct owners same, mode_t mode)
 {
     mode_t owner = mode >> 6 & 7, group = mode >> 3 & 7, other = mode & 7;
@@ -186,7 +186,7 @@ static mode_t bits_for_new(struct owners same, mode_t mode)
     return (mode & 0700) | group << 3 | other;
 }
 
-/* The same of a list, where the mask bounds whoever is neither the owner nor one of the others. */
+/* The same for a list, where the mask bounds everyone except the owner and others. */
 static void list_for_new(struct owners same, char *list, size_t len)
 {
     unsigned owner = 7, group = 7, mask = 7, other = 7;
@@ -213,7 +213,7 @@ static void list_for_new(struct owners same, char *list, size_t len)
     }
 }
 
-/* The file is ours, so EPERM is a file system without permission bits. */
+/* The file is ours, so EPERM means a file system without permission bits. */
 static int set_bits(int to, mode_t mode)
 {
     return fchmod(to, mode) < 0 && errno != EPERM && errno != EOPNOTSUPP ? -1 : 0;
@@ -266,7 +266,8 @@ int attributes_copy(int to, int from, mode_t mode, struct strbuf *lost)
     return keep_bits(to, from, &was, mode & 0777, same, lost);
 }
 
-/* On file systems without nameless files: what never comes along, and who may give files away. */
+/* On file systems without nameless files: lists attributes that are never copied, and an owner that only root can set.
+ */
 static void guess(int from, const struct stat *was, struct strbuf *lost)
 {
     lose_special(was, lost);
@@ -287,7 +288,7 @@ char *attributes_lost(int folder, int from)
         if (trial < 0)
             guess(from, &was, &lost);
         else if (attributes_copy(trial, from, was.st_mode & 0777, &lost) < 0)
-            strbuf_reset(&lost); /* the write itself will fail and say why */
+            strbuf_reset(&lost); /* the write itself will fail with the reason */
     }
     if (was.st_nlink > 1)
         strbuf_addf(&lost, "hard links (%llu other %s the old content)\n", (unsigned long long)was.st_nlink - 1,
@@ -312,7 +313,7 @@ char *attributes_list(int folder, int fd)
     for (const char *name = names; name < names + len; name += strlen(name) + 1) {
         if (strcmp(name, ATTRIBUTES_LIST) == 0)
             lose(&list, "access list", "");
-        else if (strcmp(name, "security.selinux") != 0) /* the policy gives a new file its label */
+        else if (strcmp(name, "security.selinux") != 0) /* the policy labels a new file */
             lose(&list, "attribute ", name);
     }
     return list.len ? strbuf_detach(&list, NULL) : NULL;

@@ -1,7 +1,7 @@
 #pragma once
-/* What a file has besides its bytes and its name: owner, group, permission bits, access list, extended attributes. A
- * write makes a new file in the place of the old one, so it has to take these over. Setuid, setgid, file capabilities
- * and signatures never come along: they vouch for other bytes. */
+/* The attributes of a file besides its bytes and name: owner, group, permission bits, access list, extended
+ * attributes. A write replaces the old file by a new one, which must take these over. Setuid, setgid, file
+ * capabilities and signatures are never copied: they vouch for other bytes. */
 
 #include <sys/types.h>
 
@@ -9,15 +9,15 @@ struct strbuf;
 
 #define ATTRIBUTES_LIST "system.posix_acl_access"
 
-/* Gives the new file `to`, which is still 0600, what `from` has, and the permission bits `mode`. What cannot be kept is
- * added to `lost`, a line each; access is then narrower than before, never wider. -1 with errno when not even the
- * permission bits can be read or set. */
+/* Copies the attributes of `from` to the new file `to`, which is still 0600, and sets the permission bits `mode`.
+ * Adds attributes that cannot be kept to `lost`, one per line; access is then narrower than before, never wider.
+ * Returns -1 with errno if not even the permission bits can be read or set. */
 int attributes_copy(int to, int from, mode_t mode, struct strbuf *lost);
-/* Takes away the access list that a new file got from its folder. -1 with errno. */
+/* Removes the access list that a new file inherited from its folder. -1 with errno. */
 int attributes_drop_list(int to);
-/* What a plain file of ours in `folder` with the same bytes and permission bits would lack, a line each. The caller's;
- * NULL: nothing. */
+/* Attributes that a plain file of ours in `folder` with the same bytes and permission bits would lack, one per line.
+ * NULL: none. The caller frees it. */
 char *attributes_list(int folder, int fd);
-/* What a new file in `folder` could not take over from `from`, a line each; tries it with a nameless file. The
- * caller's; NULL: nothing. Blocks. */
+/* Attributes that a new file in `folder` could not take over from `from`, one per line; tries it with a nameless
+ * file. NULL: none. The caller frees it. Blocks. */
 char *attributes_lost(int folder, int from);

@@ -1,4 +1,4 @@
-/* One call, one outcome.
+/* Runs one call to exactly one outcome.
  *
  *   bounded_execute
  *      │ (posted)    ┌──────────────────── bounded_run_again: a file changed meanwhile
@@ -9,29 +9,28 @@
  *      ▼             ▼                        ▼                                   ▼
  *   SETTLED: the outcome is made and posted to host->done; nothing changes it any more
  *
- *   timer: runs     runs       stands still until the decision, then runs     off (see below)
- *   out:   nothing  the tool   a job of write.c, or nothing                   a job, or the tool
+ *   timer: runs     runs       stopped until the decision, then runs         off (see below)
+ *   out:   nothing  the tool   a job of write.c, or nothing                  a job, or the tool
  *
- * STORING has a short time of its own; when it is over, the beginning of the output is the result.
+ * STORING has a short time limit of its own. When it expires, the beginning of the output is the result.
  *
- * Three rules make it hold together.
+ * Three rules:
  *
- * 1. Whatever is out (an execution of the tool, a job on the pool) comes back exactly once and through one door:
- *    tool_ran, job_done or bounded_job_back. Each looks at the phase first. When it is SETTLED somebody decided without
- *    them: what they bring is dropped, late.suppressed is emitted, and only then is the call freed. So a late thread
- * has nothing to write to and nothing to hold on to.
- * 2. settle() is the only way to an outcome, and it posts: no caller hears `done` before its own call has returned.
- * 3. Writing is one way. From COMMITTING on the timer is off and cancelling waits, because the bytes may be on their
- * way and the journal must say what became of them. A foreign tool (one that asked with "Write confirmation required"
- * and proposes nothing we could commit) is the exception: its second execution is neither ours nor short, so it gets a
- *    new hard wait and can be cancelled.
+ * 1. Everything that is out (an execution of the tool, a job on the pool) returns exactly once and through one of
+ *    tool_ran, job_done and bounded_job_back. Each checks the phase first. If it is SETTLED, the call has its outcome
+ *    already: the result is dropped, late.suppressed is emitted, and only then is the call freed. So a late thread
+ *    has nothing to write to and keeps nothing alive.
+ * 2. settle() is the only way to an outcome, and it posts: `done` never runs before the caller's own call returns.
+ * 3. Writing cannot be interrupted. From COMMITTING on the timer is off and cancel waits, because bytes may already
+ *    be written and the journal must record the result. The exception is a foreign tool (one that replied "Write
+ *    confirmation required" and proposes nothing that Keyturn could commit). Its second execution may be long, so it
+ *    gets a new hard limit and can be canceled.
  *
- * Time is the hold clock's. The timer is set on the loop's clock for what is left on the hold clock, and set anew when
- * the host says that the hold clock stopped or went on. While a question is open the call's own time stands still too,
- * whether or not the host holds its clock, unless the host asks to see what happens otherwise. A tool's time begins
- * when a thread of the pool takes it up, not when it is queued: what others keep it waiting is not its doing. But it
- * does not wait for ever: a call that has found no thread within its time is a Timeout that says so, and is then never
- * begun. */
+ * Times are on the hold clock. The timer runs on the loop's clock for the time left on the hold clock. It is reset
+ * when the host reports that the hold clock stopped or started. While a question is open, the call's own time stops
+ * too, even if the host's clock runs; only ask_runs_clock changes that. A tool's time starts when a pool thread takes
+ * it, not when it is queued, because the wait is not its fault. The wait is bounded: a call without a thread within
+ * its time is a Timeout that says so, and never starts. */
 
 #include "bounded.h"
 #include "artifact.h"
@@ -40,11 +39,67 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "compact.h"
+#include "output_limit.h"
 #include <stddef.h>
 
+/* ---- call states ---- */
+
+const char *tool_state_name(enum tool_state state)
+{
+    static const char *const names[] = {
+        [TOOL_STATE_NONE] = "",         [TOOL_STATE_RUNNING] = "running", [TOOL_STATE_COMPLETED] = "completed",
+        [TOOL_STATE_FAILED] = "failed", [TOOL_STATE_DENIED] = "denied",   [TOOL_STATE_TIMED_OUT] = "timed_out",
+    };
+    return (size_t)state < COUNT_OF(names) ? names[state] : "";
+}
+
+void call_states_init(struct call_states *trace)
+{
+    *trace = (struct call_states){0};
+}
+
+void call_states_release(struct call_states *trace)
+{
+    hash_map_release(&trace->states);
+}
+
+/* Some recordings reuse an id in a later step of the turn. That is a new call; the old one is settled. */
+void call_states_running(struct call_states *trace, const char *call)
+{
+    hash_map_put(&trace->states, call, TOOL_STATE_RUNNING);
+}
+
+void call_states_time_out(struct call_states *trace, const char *call)
+{
+    if (tool_state(trace, call) == TOOL_STATE_RUNNING)
+        hash_map_put(&trace->states, call, TOOL_STATE_TIMED_OUT);
+}
+
+bool call_states_complete(struct call_states *trace, const char *call, enum tool_state as)
+{
+    if (trace->closed || tool_state(trace, call) != TOOL_STATE_RUNNING)
+        return false;
+    hash_map_put(&trace->states, call, as);
+    return true;
+}
+
+enum tool_state tool_state(const struct call_states *trace, const char *call)
+{
+    return (enum tool_state)hash_map_get(&trace->states, call, TOOL_STATE_NONE);
+}
+
+void call_states_close_writes(struct call_states *trace)
+{
+    trace->closed = true;
+}
+
+bool call_states_accepting_writes(const struct call_states *trace)
+{
+    return !trace->closed;
+}
+
 #define LONGEST_WAIT_US ((int64_t)1000000000000000) /* thirty years */
-#define SHAPE_MAX       ((size_t)64 << 10)          /* bytes of an output that the loop looks at itself */
+#define SHAPE_MAX       ((size_t)64 << 10)          /* longer outputs are processed on the pool, not on the loop */
 
 enum phase { STARTING, RUNNING, WRITING, COMMITTING, STORING, SETTLED };
 enum out { OUT_NOTHING, OUT_TOOL, OUT_JOB };
@@ -60,14 +115,14 @@ struct bounded_call {
 
     enum phase phase;
     enum out out;
-    bool paused;            /* WRITING: its time stands still */
-    bool foreign;           /* COMMITTING: the tool writes we know not what */
+    bool paused;            /* WRITING: its time is stopped */
+    bool foreign;           /* COMMITTING: the tool writes by its own means, unseen */
     bool delivered;         /* host->done has returned */
-    bool back;              /* settled, and what was out has come back */
+    bool back;              /* settled, and everything that was out has returned */
     struct emitter emitter; /* what the tool emits through */
     struct tool_run run;
     struct tool_reply reply;   /* of the tool */
-    struct output_shape shape; /* of its output; made on the pool where it can be */
+    struct output_shape shape; /* of its output; made on the pool if possible */
     struct loop_task task;
     struct loop_work work;
 
@@ -75,17 +130,17 @@ struct bounded_call {
     double cap_s, deadline_s;
     int64_t turn_due_us, due_us, started_us; /* on the hold clock, as are the next two */
     int64_t asked_us;
-    int64_t paused_us;  /* sum of questions that the hold clock ran through */
+    int64_t paused_us;  /* sum of the questions during which the hold clock ran */
     int64_t elapsed_us; /* when settled */
-    int64_t queued_us;  /* when the execution was given to the pool, on the loop's clock */
-    bool counted;       /* the time it waited there has been taken off */
+    int64_t queued_us;  /* when the pool got the execution, on the loop's clock */
+    bool counted;       /* the time in the queue has been subtracted */
 
-    char *note;                 /* for the model, when it is not what was proposed that is written */
+    char *note;                 /* for the model, if the bytes written differ from the proposal */
     struct citation *citations; /* of a call that is done */
     size_t citation_count;
     char *full; /* the output, to be stored */
     size_t full_len;
-    char *cut; /* instead, when it cannot be stored */
+    char *cut; /* used instead if it cannot be stored */
     struct artifact *stored;
 
     struct outcome outcome;
@@ -123,7 +178,7 @@ static int64_t hard_wait_us(const struct bounded_call *call)
     return us < (double)LONGEST_WAIT_US ? (int64_t)us : LONGEST_WAIT_US;
 }
 
-/* Whether the call's time passes; the hold clock may stand still all the same. */
+/* Whether the call's own time runs; the hold clock may be stopped all the same. */
 static bool time_runs(const struct bounded_call *call)
 {
     switch (call->phase) {
@@ -168,7 +223,7 @@ static int64_t elapsed_us(const struct bounded_call *call)
 
 /* The end */
 
-/* The last word about a call that was settled without what was out. */
+/* Emits late.suppressed for a call that was settled before its execution or job returned. */
 static void report_late(struct bounded_call *call)
 {
     struct bounded_host *host = call->host;
@@ -180,7 +235,7 @@ static void report_late(struct bounded_call *call)
         host->quiet(host);
 }
 
-/* What was out has come back to a settled call. */
+/* An execution or job returned to a settled call. */
 static void come_back(struct bounded_call *call)
 {
     call->back = true;
@@ -197,7 +252,7 @@ static void deliver(struct loop_task *task)
         host->pending--;
     struct outcome outcome = call->outcome;
     call->outcome = (struct outcome){0};
-    host->done(host, call->data, &outcome); /* which may free the host when nothing is pending */
+    host->done(host, call->data, &outcome); /* may free the host if nothing is pending */
     call->delivered = true;
     if (last_word)
         free_call(call);
@@ -217,11 +272,11 @@ static void settle(struct bounded_call *call, struct outcome take_outcome)
     loop_post(call->loop, &call->task, deliver);
 }
 
-/* Settles with what the tool brought, unless the turn has closed its gate meanwhile: then nothing of it is used. A
- * commit is told as it went; it was allowed while the gate was open. */
-static void settle_answer(struct bounded_call *call, enum trace_state as, struct outcome take_outcome)
+/* Settles with the tool's result. If the turn stopped accepting results meanwhile, the outcome is a timeout instead. A
+ * commit is always reported as it went, because it was allowed earlier. */
+static void settle_answer(struct bounded_call *call, enum tool_state as, struct outcome take_outcome)
 {
-    if (!trace_complete(call->host->trace, call->id, as) && call->phase != COMMITTING) {
+    if (!call_states_complete(call->host->trace, call->id, as) && call->phase != COMMITTING) {
         outcome_release(&take_outcome);
         take_outcome = outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false);
     }
@@ -230,16 +285,16 @@ static void settle_answer(struct bounded_call *call, enum trace_state as, struct
 
 void bounded_deny(struct bounded_call *call, enum denial reason, const char *details)
 {
-    trace_complete(call->host->trace, call->id, TRACE_DENIED);
+    call_states_complete(call->host->trace, call->id, TOOL_STATE_DENIED);
     settle(call, outcome_denied(call->id, call->tool->spec.name, reason, "%s", details));
 }
 
 void bounded_fail(struct bounded_call *call, bool retryable, const char *error)
 {
-    settle_answer(call, TRACE_FAILED, outcome_failure(call->id, call->tool->spec.name, retryable, "%s", error));
+    settle_answer(call, TOOL_STATE_FAILED, outcome_failure(call->id, call->tool->spec.name, retryable, "%s", error));
 }
 
-/* The output is there but cannot be kept (D39), or not in time: its beginning has to do. */
+/* The artifact store failed or was too slow: settle with the beginning of the output, marked as truncated. */
 static void settle_cut(struct bounded_call *call)
 {
     struct outcome outcome = outcome_result(call->id, call->tool->spec.name, steal(&call->cut));
@@ -247,7 +302,7 @@ static void settle_cut(struct bounded_call *call)
     settle(call, outcome);
 }
 
-/* Tells the tool to stop. Whether it does is its affair; it may come back from within. */
+/* Asks the tool to stop. It need not obey, and it may finish from within this call. */
 static void stop_tool(struct bounded_call *call)
 {
     deadline_cancel(&call->run.deadline);
@@ -255,8 +310,8 @@ static void stop_tool(struct bounded_call *call)
         call->tool->cancel(&call->run);
 }
 
-/* Takes the time that the execution waited for a thread off its own; false when it still waits. The turn's end, and the
- * floor of every hard wait, stay where they are. */
+/* Subtracts the time that the execution waited for a thread. Returns false if it still waits. The turn's end and the
+ * minimum of every hard limit stay the same. */
 static bool has_begun(struct bounded_call *call)
 {
     int64_t began_us = atomic_load(&call->work.began_us);
@@ -266,7 +321,7 @@ static bool has_begun(struct bounded_call *call)
         return false;
     int64_t waited_us = began_us - call->queued_us, ran_us = hold_now(call) - call->started_us;
     call->counted = true;
-    if (waited_us > ran_us) /* part of it the clock stood still anyway */
+    if (waited_us > ran_us) /* the clock was stopped for a part of it */
         waited_us = ran_us;
     if (waited_us <= 0)
         return true;
@@ -283,7 +338,7 @@ static void on_timer(struct loop_timer *timer)
 {
     struct bounded_call *call = CALL_OF(timer, timer);
     bool begun = has_begun(call);
-    if (call->host->clock->depth > 0 || hold_now(call) < call->due_us) { /* it was held and nobody told us */
+    if (call->host->clock->depth > 0 || hold_now(call) < call->due_us) { /* the clock was held without a report */
         set_timer(call);
         return;
     }
@@ -291,9 +346,9 @@ static void on_timer(struct loop_timer *timer)
         settle_cut(call);
         return;
     }
-    /* A foreign tool may have written before it fell silent, so repeating it is not safe. */
+    /* A foreign tool may have written before it stopped responding, so a repetition is not safe. */
     bool retryable = !call->tool->spec.no_retry_on_timeout && call->phase != COMMITTING;
-    trace_time_out(call->host->trace, call->id);
+    call_states_time_out(call->host->trace, call->id);
     settle(call, begun ? outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable)
                        : outcome_never_began(call->id, call->tool->spec.name, call->deadline_s));
     stop_tool(call);
@@ -301,7 +356,7 @@ static void on_timer(struct loop_timer *timer)
 
 /* Executions and jobs */
 
-/* What a tool says of its call once that has its outcome is not recorded. */
+/* Events that a tool emits after its call has an outcome are not recorded. */
 static int emit_until_settled(struct emitter *emitter, struct event *events, size_t count)
 {
     struct bounded_call *call = CALL_OF(emitter, emitter);
@@ -351,7 +406,7 @@ static void settle_stored(struct bounded_call *call)
     settle(call, outcome);
 }
 
-/* The output as the result, or where it is too long for the model (D37) the name of the artifact that has the whole. */
+/* Settles with the output, or with the name of the artifact that keeps all of it if it is too long for the model. */
 static void settle_output(struct bounded_call *call)
 {
     if (call->shape.text) {
@@ -391,7 +446,7 @@ void bounded_finish(struct bounded_call *call, const struct change_set *written,
     call->shape = *take_shape;
     *take_shape = (struct output_shape){0};
     emit_applied(call, written);
-    trace_complete(call->host->trace, call->id, TRACE_COMPLETED);
+    call_states_complete(call->host->trace, call->id, TOOL_STATE_COMPLETED);
     settle_output(call);
 }
 
@@ -405,9 +460,9 @@ static void take_output(struct bounded_call *call)
     }
     if (committed)
         emit_applied(call, call->run.approved);
-    if (call->phase == SETTLED) /* a host that cannot record it may cancel a foreign call even now */
+    if (call->phase == SETTLED) /* if recording fails, the host may cancel even a foreign call */
         return;
-    if (!trace_complete(call->host->trace, call->id, TRACE_COMPLETED) && !committed) {
+    if (!call_states_complete(call->host->trace, call->id, TOOL_STATE_COMPLETED) && !committed) {
         settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
         return;
     }
@@ -424,7 +479,7 @@ static void take_output(struct bounded_call *call)
 
 static void fail_asked_again(struct bounded_call *call)
 {
-    bounded_fail(call, false, "the tool asked for confirmation again after it had been given"); /* D42 */
+    bounded_fail(call, false, "the tool asked for confirmation again after it had been given");
 }
 
 static void read_output(struct bounded_call *call)
@@ -460,14 +515,14 @@ static void job_done(struct loop_work *work)
 static void run_tool(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
-    if (tool_run_cancelled(&call->run)) /* while it waited for this thread */
+    if (tool_run_cancelled(&call->run)) /* canceled while it waited for this thread */
         return;
     call->tool->work(&call->run, &call->reply);
     if (call->reply.type == REPLY_OUTPUT && !call->reply.page)
         output_shape_make(&call->shape, &call->reply.output);
 }
 
-/* What a tool answered from the loop is long: what is made of it is made on a thread. */
+/* Shapes a long output on a pool thread, for tools that replied from the loop. */
 static void run_shape(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
@@ -478,7 +533,7 @@ static void run_shape(struct loop_work *work)
     }
 }
 
-/* The one door through which an execution comes back; its reply is in the call. */
+/* Every execution returns through here, with its reply in the call. */
 static void tool_ran(struct loop_work *work)
 {
     struct bounded_call *call = CALL_OF(work, work);
@@ -520,7 +575,7 @@ void tool_run_finish(struct tool_run *run, struct tool_reply *take_reply)
     tool_ran(&call->work);
 }
 
-/* Starts an execution that may use `cap_s`; the turn's end binds it as well. */
+/* Starts an execution that may take `cap_s`; the turn's end limits it too. */
 static void start_tool(struct bounded_call *call, enum phase phase, double cap_s)
 {
     tool_reply_release(&call->reply);
@@ -605,7 +660,7 @@ void bounded_run_confirmed(struct bounded_call *call, const struct change_set *p
     start_tool(call, COMMITTING, call->cap_s);
 }
 
-/* The doors */
+/* The public functions */
 
 struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request)
 {
@@ -637,14 +692,14 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     call->due_us = call->started_us + hard_wait_us(call);
 
     host->pending++;
-    trace_running(host->trace, call->id);
+    call_states_running(host->trace, call->id);
     if (left_us <= 0) {
         bounded_deny(call, DENIAL_DEADLINE, "the turn's time was used up before the call began");
     } else if (host->web == WEB_OFF && strcmp(spec->name, "web_search") == 0) {
         bounded_fail(call, true, "web_search is disabled (the web mode of this turn is off)");
     } else {
         enter(call, STARTING);
-        if (call->tool->work) /* at once: the pool can begin while the rest of a wave is being started */
+        if (call->tool->work) /* at once, so that the pool starts while the rest of the wave is being started */
             start_tool(call, RUNNING, call->cap_s);
         else
             loop_post(call->loop, &call->task, begin);
@@ -682,14 +737,14 @@ void bounded_cancel(struct bounded_call *call)
 {
     if (call->phase == SETTLED || (call->phase == COMMITTING && !call->foreign))
         return;
-    if (call->phase == STORING) { /* the tool has done its part */
+    if (call->phase == STORING) { /* the tool is done */
         settle_cut(call);
         return;
     }
     const char *error = call->phase == COMMITTING ? OUTCOME_STOPPED
                             " while the tool was writing; what it wrote is not known"
                                                   : OUTCOME_STOPPED;
-    trace_complete(call->host->trace, call->id, TRACE_FAILED);
+    call_states_complete(call->host->trace, call->id, TOOL_STATE_FAILED);
     settle(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
     stop_tool(call);
 }

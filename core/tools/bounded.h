@@ -1,50 +1,85 @@
 #pragma once
-/* The bounded executor: one call, one outcome, whatever happens.
+/* The bounded executor: runs one call to exactly one outcome, whatever happens.
  *
  *   expired turn → Denied(deadline), nothing is started
- *   running, with a hard wait of max(5 s, min(turn, cap)) on the hold clock
- *   timeout → token cancelled, call settled as timed_out, Timeout; what the tool does later is dropped
- *   proposal → host->propose: whoever decides about writes (turn/write.c) has the call from there on, and ends it with
- *      bounded_finish, bounded_deny or bounded_fail, or has the tool run again
+ *   running, with a hard limit of max(5 s, min(turn, cap)) on the hold clock
+ *   timeout → token canceled, call settled as timed_out, Timeout; later results of the tool are dropped
+ *   proposal → host->propose: turn/write.c owns the call from there on. It ends the call with bounded_finish,
+ *      bounded_deny or bounded_fail, or runs the tool again
  *   output → compacted; ≤ 12,000 characters inline, else an artifact that holds the full text
  *
- * The executor keeps nothing between calls. Everything is called on the loop thread. bounded_execute returns no error
- * and its outcome is delivered exactly once, through host->done, never from within the call. */
+ * The executor keeps nothing between calls. All functions run on the loop thread. bounded_execute returns no error.
+ * host->done delivers its outcome exactly once, never from within the call. */
 
+#include "base/hash.h"
 #include "change.h"
 #include "event/emitter.h"
 #include "outcome.h"
-#include "output.h"
+#include "output_limit.h"
 #include "tool.h"
-#include "trace.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The turn's record of its calls, and the late-write gate.
+ *
+ * A call is settled once. A tool that returns after the executor gave up, after the gate was closed, or a second
+ * time, gets false from call_states_complete. It must leave no trace: no event, no result, no artifact, no error
+ * count. Loop thread only, so no lock is needed. */
+
+enum tool_state {
+    TOOL_STATE_NONE,
+    TOOL_STATE_RUNNING,
+    TOOL_STATE_COMPLETED,
+    TOOL_STATE_FAILED,
+    TOOL_STATE_DENIED,
+    TOOL_STATE_TIMED_OUT
+};
+const char *tool_state_name(enum tool_state state); /* "running" "completed" "failed" "denied" "timed_out"; "" */
+
+struct call_states {
+    struct hash_map states; /* call id → enum tool_state */
+    bool closed;
+};
+
+void call_states_init(struct call_states *trace);
+void call_states_release(struct call_states *trace);
+void call_states_running(struct call_states *trace, const char *call);
+/* Only a running call becomes timed_out; completed stays completed. */
+void call_states_time_out(struct call_states *trace, const char *call);
+/* Settles a running call as completed, failed or denied. Returns false and changes nothing if the call is unknown or
+ * settled, or the gate is closed. */
+bool call_states_complete(struct call_states *trace, const char *call, enum tool_state as);
+enum tool_state tool_state(const struct call_states *trace, const char *call);
+void call_states_close_writes(struct call_states *trace);
+bool call_states_accepting_writes(const struct call_states *trace);
 
 struct bounded_call;
 
 enum web_mode { WEB_OFF, WEB_AUTO, WEB_ON };
-int web_mode_from_name(const char *name); /* -1 when unknown */
+int web_mode_from_name(const char *name); /* -1 if unknown */
 
-/* What the turn gives. The executor emits what it knows: tool.output, script.event, write.applied, late.suppressed. The
- * callbacks are for what the turn must act on; all are called on the loop thread. */
+/* The executor's interface to the turn. The executor emits tool.output, script.event, write.applied and
+ * late.suppressed. The callbacks are for events that the turn must act on; all run on the loop thread. */
 struct bounded_host {
     const struct tool_env *env;
-    struct emitter *emitter; /* of the turn; NULL: nobody listens */
-    struct trace *trace;
+    struct emitter *emitter; /* of the turn; NULL: no events */
+    struct call_states *trace;
     const struct hold_clock *clock;
     enum web_mode web;
-    bool ask_runs_clock; /* the clocks are NOT held while asking: only to show what that would do */
+    bool ask_runs_clock; /* the clocks are NOT held while asking; only to demonstrate the effect */
 
-    /* A tool wants to write. `take_changes` is empty for a foreign tool that only says so. `tool_writes`: once it is
-     * approved the tool runs again and writes itself. The host begins with bounded_pause. */
+    /* A tool proposes a write. `take_changes` is empty for a foreign tool that does not list them. `tool_writes`:
+     * after approval the tool runs again and writes itself. The host must call bounded_pause first. */
     void (*propose)(struct bounded_host *host, struct bounded_call *call, struct change_set *take_changes,
                     bool tool_writes);
-    void (*stop_turn)(struct bounded_host *host); /* a recorded one was stopped here */
-    /* The outcome of the call that was requested with this `data`; taken over. The call stays valid until this returns.
-     */
+    void (*stop_turn)(struct bounded_host *host); /* the recorded turn was stopped here */
+    /* Delivers the outcome of the call with this `data`, and passes ownership. The call stays valid until this
+     * returns. */
     void (*done)(struct bounded_host *host, void *data, struct outcome *take_outcome);
-    /* The last tool that was still out when its call was settled (it timed out, or was cancelled) has come back:
-     * nothing is pending any more. The host must live until then. */
+    /* The last tool that outlived its call (timed out or canceled) has returned: nothing is pending. The host must
+     * live until then. */
     void (*quiet)(struct bounded_host *host);
-    size_t pending; /* calls not yet done, or done and still awaited; kept by the executor */
+    size_t pending; /* calls not done, or done with a tool still running; kept by the executor */
 };
 
 struct bounded_request {
@@ -53,41 +88,41 @@ struct bounded_request {
     const struct json *arguments; /* valid; copied */
     int64_t turn_due_us;          /* on the hold clock */
     double cap_s;                 /* of the turn; the tool's own timeout_s wins */
-    void *data;                   /* the host's own */
+    void *data;                   /* for the host */
 };
 
 struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request);
 const char *bounded_call_id(const struct bounded_call *call);
 void *bounded_call_data(const struct bounded_call *call);
-/* What a call that is done has cited; the call owns it. */
+/* The citations of a call that is done; the call owns them. */
 const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count);
 int64_t bounded_call_elapsed_us(const struct bounded_call *call);
-double bounded_call_deadline_s(const struct bounded_call *call); /* the hard wait */
-/* Cancels the token and settles the call as Failure("cancelled…"), unless it is committing, which is waited for. */
+double bounded_call_deadline_s(const struct bounded_call *call); /* the hard limit */
+/* Cancels the token and settles the call as Failure("cancelled…"). A commit is not canceled: its end is awaited. */
 void bounded_cancel(struct bounded_call *call);
-/* To be called when the hold clock stopped or went on: timers follow it. */
+/* The host must call this when the hold clock stopped or started, to reset the timers. */
 void bounded_clock_changed(struct bounded_call *call);
 
 /* A call whose proposal is being decided. */
 
-/* False once it was settled without a decision: it timed out or was cancelled, and its host hears of that next. */
+/* False once the call was settled without a decision: it timed out or was canceled, and `done` follows. */
 bool bounded_waits(const struct bounded_call *call);
-void bounded_pause(struct bounded_call *call);  /* it waits for a decision, and its time stands still */
-void bounded_resume(struct bounded_call *call); /* decided: its time goes on */
-/* A job for it is on the pool, and has come back. bounded_job_back is false, and the call may be gone, when it was
- * settled meanwhile: what the job brings is dropped. */
+void bounded_pause(struct bounded_call *call);  /* the call waits for a decision; its time stops */
+void bounded_resume(struct bounded_call *call); /* decided: its time runs */
+/* The host calls these when a job for the call goes to the pool and when it returns. bounded_job_back returns false
+ * if the call was settled meanwhile: the call may be freed, and the job's result is dropped. */
 void bounded_job_out(struct bounded_call *call);
 bool bounded_job_back(struct bounded_call *call);
-/* Runs the tool once more, within the time that is left: the files are not what it saw. */
+/* Runs the tool again within the time left, because the files have changed. */
 void bounded_run_again(struct bounded_call *call);
-/* From here on the call can neither time out nor be cancelled: the bytes may be on their way. */
+/* From here on the call can neither time out nor be canceled, because bytes may already be written. */
 void bounded_commit(struct bounded_call *call);
 /* Lets the tool write: it runs with confirm_write, and then the call ends. Both sets are borrowed until then.
- * `approved` NULL: a foreign tool that showed no files; it gets a new hard wait and can be cancelled. `note`: what the
- * model is told of another decision than a plain yes; may be NULL. */
+ * `approved` NULL: a foreign tool that showed no files; it gets a new hard limit and can be canceled. `note`: a text
+ * for the model about a decision other than a plain approval; may be NULL. */
 void bounded_run_confirmed(struct bounded_call *call, const struct change_set *proposed,
                            const struct change_set *approved, const char *note);
-/* The write is done: write.applied, and the outcome. */
+/* Ends the call after the write: emits write.applied and settles with the outcome. */
 void bounded_finish(struct bounded_call *call, const struct change_set *written, struct output_shape *take_shape);
 void bounded_deny(struct bounded_call *call, enum denial reason, const char *details);
 void bounded_fail(struct bounded_call *call, bool retryable, const char *error);

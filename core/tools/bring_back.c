@@ -1,8 +1,8 @@
-/* bring_back: what programs made, proposed as a change of the project.
+/* bring_back: proposes files that programs made as a change of the project.
  *
- * Nothing that runs in a workspace reaches the user's files. This is the one way back, and it is a write like any
- * other: shown as a diff, decided about, kept for undo, and then written from the bytes that were approved; the
- * workspace may have changed meanwhile, which then does not matter. */
+ * No program in a workspace can reach the user's files. This is the only way back, and it is a write like any other:
+ * it is shown as a diff, decided, saved for undo, and then written from the approved bytes. Later changes in the
+ * workspace do not matter. */
 
 #include "base/beneath.h"
 #include "base/json.h"
@@ -10,33 +10,32 @@
 #include "base/spell.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "place.h"
-#include "place_job.h"
+#include "runtime.h"
+#include "runtime_job.h"
 #include "workspace/collect.h"
 #include "workspace/glob.h"
 #include "workspace/globs.h"
 #include "workspace/inside.h"
 #include "workspace/layout.h"
-#include "workspace/outputspec.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FILES_MAX     200
-#define LEFT_OUT_MAX  20 /* named; more are counted */
+#define LEFT_OUT_MAX  20 /* listed; more are only counted */
 #define NEW_FILE_MODE 0644
 #define PROGRAM_MODE  0755
 
 struct bringing {
-    struct place_job *job;
+    struct runtime_job *job;
     const char *to; /* as given; "" is the project's folder */
-    bool several;   /* things are named: then a folder keeps its name, or two would be mixed */
+    bool several;   /* the call names several things: then a folder keeps its name, because two would mix otherwise */
     struct change_set *set;
-    struct strbuf left_out; /* what was asked for and cannot be read, with the reasons */
+    struct strbuf left_out; /* requested files that cannot be read, with the reasons */
     size_t found, same, left_count;
 };
 
-/* A link to one is one. */
+/* A link to a folder counts as one. */
 static bool is_folder(const struct beneath *root, const char *path)
 {
     struct err err = ERR_INIT;
@@ -44,8 +43,8 @@ static bool is_folder(const struct beneath *root, const char *path)
     return fd >= 0;
 }
 
-/* The project's path for a file: exactly `to` for one that was named by itself, unless that is a folder; else in it, as
- * far below as it is below what is plain in the pattern. */
+/* The project's path for a file. For a file named on its own: exactly `to`, unless that is a folder. Otherwise it is
+ * below `to`, at the same depth as below the literal part of the pattern. */
 static char *place_for(const struct bringing *b, const char *name, const char *base, bool whole)
 {
     const char *to = b->to;
@@ -88,7 +87,7 @@ static int bring_file(struct bringing *b, const struct collected_file *file, con
     return 0;
 }
 
-/* In the workspace; a link to one is one. */
+/* In the workspace; a link to a folder counts as one. */
 static bool leads_to_folder(const struct beneath *root, const char *path)
 {
     CLEANUP(fd) int fd = inside_open(root, path, O_PATH | O_DIRECTORY, NULL, NULL);
@@ -102,7 +101,7 @@ static bool is_there(const struct beneath *root, const char *path)
     return beneath_lstat(root, path, &st, &err) == 0;
 }
 
-/* What is there by the very name that was given is meant, whatever it would fit as a pattern: "[id].tsx". */
+/* An existing file with exactly the given name wins over the pattern: "[id].tsx". */
 static char *pattern_for(const struct beneath *root, const char *clean, bool folder)
 {
     char *plain = folder || is_there(root, clean) ? globs_escape(clean) : xstrdup(clean);
@@ -126,7 +125,7 @@ static void leave_out(struct bringing *b, const char *name, const char *why)
     b->left_count++;
 }
 
-/* In words; NULL: nothing. The caller's. */
+/* As a sentence; NULL: nothing. The caller frees it. */
 static char *left_out(const struct bringing *b)
 {
     if (!b->left_count)
@@ -163,8 +162,8 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     for (size_t i = 0; i < files.count; i++) {
         const char *name = files.files[i].name;
         if (!whole && strcmp(name, LAYOUT_METADATA) == 0)
-            continue;                                  /* our own record is nobody's result */
-        if (!whole && !utf8_valid(name, strlen(name))) /* alone it can be asked about, without an undo */
+            continue;                                  /* the workspace's own record is no result */
+        if (!whole && !utf8_valid(name, strlen(name))) /* on its own the user can be asked about it, without an undo */
             leave_out(b, name, "its name is not UTF-8: name it alone");
         else if (bring_file(b, &files.files[i], base, whole, err))
             return -1;
@@ -172,7 +171,7 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     return 0;
 }
 
-/* Takes out what would change nothing. */
+/* Removes changes without effect. */
 static void drop_same(struct change_set *set)
 {
     size_t kept = 0;
@@ -197,7 +196,7 @@ static int bring_all(struct bringing *b, const struct json *from, struct err *er
     return 0;
 }
 
-static void answer_unchanged(struct place_job *job, const struct bringing *b)
+static void answer_unchanged(struct runtime_job *job, const struct bringing *b)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     CLEANUP(free) char *missing = left_out(b);
@@ -211,7 +210,7 @@ static void answer_unchanged(struct place_job *job, const struct bringing *b)
     tool_reply_output(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void propose(struct place_job *job)
+static void propose(struct runtime_job *job)
 {
     struct bringing b = {.job = job,
                          .to = json_str(json_get(job->run->arguments, "to"), ""),
@@ -233,8 +232,8 @@ static void propose(struct place_job *job)
     strbuf_release(&b.left_out);
 }
 
-/* Whoever is asked reads what was said before. */
-static void proposed(struct place_job *job)
+/* The user reads this before the question. */
+static void proposed(struct runtime_job *job)
 {
     const struct change_set *set = job->reply.changes;
     if (set && set->left_out) {
@@ -243,17 +242,17 @@ static void proposed(struct place_job *job)
         strbuf_addf(&text, " left out: %s\n", set->left_out);
         tool_run_say(job->run, "progress", text.buf);
     }
-    place_job_finish(job);
+    runtime_job_finish(job);
 }
 
 static void start_bring_back(struct tool_run *run)
 {
-    if (place_missing(run))
+    if (runtime_missing(run))
         return;
-    struct place_job *job = xcalloc(1, sizeof(*job));
-    *job = (struct place_job){.run = run, .act = propose, .then = proposed};
+    struct runtime_job *job = xcalloc(1, sizeof(*job));
+    *job = (struct runtime_job){.run = run, .act = propose, .then = proposed};
     run->state = job;
-    place_job_start(job);
+    runtime_job_start(job);
 }
 
 const struct tool tool_bring_back = {

@@ -1,8 +1,9 @@
-/* Changes as values: reading the present state, copying, digests, and choosing hunks. change_commit.c writes them.
+/* Changes as values: reads the current state, copies, computes digests, and selects hunks. change_commit.c writes
+ * them.
  *
- * A change holds whole contents on both sides. That costs memory (at most CHANGE_BYTES_MAX a side) and buys what the
- * approval promises: what was shown, what is kept for undo and what is written are the same bytes, however long a
- * person takes to decide and whatever happens to the file meanwhile. */
+ * A change holds whole contents on both sides. That costs memory (at most CHANGE_BYTES_MAX a side). In return the
+ * bytes shown, the bytes kept for undo and the bytes written are the same, however long the user takes to decide and
+ * whatever happens to the file meanwhile. */
 
 #include "change.h"
 #include "attributes.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +32,8 @@ struct change_set *change_set_new(void)
 
 /* ---- contents ---- */
 
-/* A content never changes once it is there, and copies of a set share it: a question about 200 MB is copied on the
- * loop. */
+/* A content never changes after it was made, and copies of a set share it, because the loop copies questions about
+ * 200 MB. */
 struct content {
     atomic_size_t holders; /* on several threads */
     char bytes[];
@@ -155,15 +157,15 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Opens the regular file `path`, which is in `folder`. -1 with err->code ENOENT when there is nothing. */
+/* Opens the regular file `path` in `folder`. Returns -1 with err->code ENOENT if nothing is there. */
 static int open_target(int folder, const char *path, struct stat *st, struct err *err)
 {
     const char *name = last_name(path);
     CLEANUP(fd) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
         int code = errno;
-        /* A link is ELOOP, a socket ENXIO, an unreadable FIFO EACCES: say what it is rather than why it did not open.
-         */
+        /* A link is ELOOP, a socket ENXIO, an unreadable FIFO EACCES. The error names the kind of file instead of the
+         * failure. */
         if (code != ENOENT && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st->st_mode))
             return refuse_kind(path, st->st_mode, err);
         if (code == EACCES || code == EPERM) {
@@ -193,7 +195,7 @@ static void place_cleanup(struct beneath_place *place)
     beneath_place_release(place);
 }
 
-/* Opens what is at the resolved place. -1 with err->code ENOENT when there is nothing. */
+/* Opens the file at the resolved path. Returns -1 with err->code ENOENT if nothing is there. */
 static int open_place(const struct beneath_place *place, struct stat *st, struct err *err)
 {
     size_t len = strlen(place->path);
@@ -261,7 +263,7 @@ void change_set_moves(struct change *to, struct change *from)
     free(to->loses);
     to->like = xstrdup(from->path);
     to->loses = copy_text(from->loses);
-    free(from->has); /* it goes on at the new place */
+    free(from->has); /* the new path keeps its attributes */
     from->has = NULL;
 }
 
@@ -307,7 +309,7 @@ int change_side_matches(const struct change_side *side, int fd)
         return 0;
     struct sha256 ctx;
     sha256_init(&ctx);
-    char block[8192]; /* pool threads may have small stacks */
+    char block[8192]; /* small, because pool threads may have small stacks */
     size_t total = 0;
     for (;;) {
         ssize_t got = read(fd, block, sizeof(block));
@@ -327,7 +329,7 @@ int change_side_matches(const struct change_side *side, int fd)
     return strcmp(digest, side->digest) == 0;
 }
 
-/* A yes to an ordinary place is none to what has become a protected one since. */
+/* Approval of an ordinary path does not cover a path that has become protected since. */
 static int check_guards(const struct change_set *set, struct beneath *root, struct err *err)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -355,7 +357,7 @@ int change_set_check(const struct change_set *set, struct beneath *root, struct 
         if (folder < 0 && why.code != ENOENT) {
             err_set(err, "%s", why.text);
             if (err)
-                err->code = why.code; /* ESTALE: it is the folder that is another one */
+                err->code = why.code; /* ESTALE: the folder was replaced */
             return -1;
         }
         CLEANUP(fd) int fd = folder >= 0 ? open_target(folder, change->path, &st, &why) : -1;
@@ -399,7 +401,7 @@ void change_set_count(struct change_set *set)
         struct change *change = &set->items[i];
         if (change->counts.known)
             continue;
-        struct err ignored = ERR_INIT; /* that it cannot be counted is no reason not to write it */
+        struct err ignored = ERR_INIT; /* a failed count is no reason not to write */
         struct diff *diff = change_diff(change, &ignored);
         change_count(change, diff);
         diff_free(diff);
@@ -418,8 +420,8 @@ int change_keep_hunks(struct change *change, const struct diff *diff, const bool
         added += keep[i] ? diff->hunks[i].added : 0;
         removed += keep[i] ? diff->hunks[i].removed : 0;
     }
-    /* Without hunks (binary, empty, only the mode) there is nothing to choose: the change stays whole. All and none are
-     * taken by their sides, because an absent file and an empty one are the same text. */
+    /* Without hunks (binary, empty, only the mode) the change stays whole. All and none use the sides directly,
+     * because an absent file and an empty one are the same text. */
     if (kept < count)
         change->counts = (struct change_counts){.known = true, .added = added, .removed = removed, .hunks = kept};
     if (kept == 0 && count > 0) {
@@ -429,5 +431,141 @@ int change_keep_hunks(struct change *change, const struct diff *diff, const bool
         diff_apply(&text, diff, change->old.bytes, change->old.len, keep);
         change_side_set(&change->new, text.buf, text.len, change->new.exists ? change->new.mode : change->old.mode);
     }
+    return 0;
+}
+
+/* ---- patch ---- */
+
+struct patching {
+    struct strbuf *out;
+    const char *at, *end; /* the rest of the old text */
+    long line;            /* its number, from 1 */
+    struct err *err;
+};
+
+static size_t line_length(const char *at, const char *end)
+{
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    return stop ? (size_t)(stop - at) : (size_t)(end - at);
+}
+
+/* Passes one line of the old text, with its line end. */
+static void pass(struct patching *patch, bool keep)
+{
+    size_t len = line_length(patch->at, patch->end);
+    len += patch->at + len < patch->end;
+    if (keep)
+        strbuf_add(patch->out, patch->at, len);
+    patch->at += len;
+    patch->line++;
+}
+
+static int expect(struct patching *patch, const char *line, size_t len, bool keep)
+{
+    if (patch->at >= patch->end || line_length(patch->at, patch->end) != len || memcmp(patch->at, line, len) != 0)
+        return err_set(patch->err, "line %ld of the file is not what the difference says", patch->line);
+    pass(patch, keep);
+    return 0;
+}
+
+/* "\ No newline at end of file" after a line: removes the newline of the last output line. */
+static void take_newline_back(struct patching *patch)
+{
+    struct strbuf *out = patch->out;
+    if (out->len && out->buf[out->len - 1] == '\n')
+        strbuf_set_len(out, out->len - 1);
+}
+
+struct hunk {
+    long old_line, old_left, new_left;
+};
+
+static bool read_head(const char *line, size_t len, struct hunk *hunk)
+{
+    char head[96];
+    long old_count = 1, new_line, new_count = 1;
+    int used = 0;
+    if (len >= sizeof(head) || len < 4 || memcmp(line, "@@ -", 4) != 0)
+        return false;
+    memcpy(head, line, len);
+    head[len] = '\0';
+    const char *at = head + 4;
+    if (sscanf(at, "%9ld%n", &hunk->old_line, &used) != 1)
+        return false;
+    at += used;
+    if (*at == ',' && sscanf(at, ",%9ld%n", &old_count, &used) == 1)
+        at += used;
+    if (sscanf(at, " +%9ld%n", &new_line, &used) != 1)
+        return false;
+    at += used;
+    if (*at == ',' && sscanf(at, ",%9ld%n", &new_count, &used) == 1)
+        at += used;
+    hunk->old_left = old_count;
+    hunk->new_left = new_count;
+    return strncmp(at, " @@", 3) == 0 && hunk->old_line >= 0 && old_count >= 0 && new_count >= 0;
+}
+
+static int begin_hunk(struct patching *patch, const struct hunk *hunk)
+{
+    /* A hunk that removes nothing comes after the line it names. */
+    long first = hunk->old_left ? hunk->old_line : hunk->old_line + 1;
+    if (first < patch->line)
+        return err_set(patch->err, "the difference goes backwards");
+    while (patch->line < first && patch->at < patch->end)
+        pass(patch, true);
+    if (patch->line < first && hunk->old_left)
+        return err_set(patch->err, "the file has no line %ld, which the difference names", first);
+    return 0;
+}
+
+static int take_line(struct patching *patch, struct hunk *hunk, const char *line, size_t len)
+{
+    char kind = len ? *line : ' ';
+    const char *body = len ? line + 1 : line;
+    size_t body_len = len ? len - 1 : 0;
+    if ((kind == ' ' || kind == '-') && hunk->old_left-- <= 0)
+        return err_set(patch->err, "a hunk of the difference is longer than it says");
+    if ((kind == ' ' || kind == '+') && hunk->new_left-- <= 0)
+        return err_set(patch->err, "a hunk of the difference is longer than it says");
+    if (kind == ' ')
+        return expect(patch, body, body_len, true);
+    if (kind == '-')
+        return expect(patch, body, body_len, false);
+    if (kind != '+')
+        return err_set(patch->err, "a line of the difference begins with %c", kind);
+    strbuf_add(patch->out, body, body_len);
+    strbuf_addch(patch->out, '\n');
+    return 0;
+}
+
+int patch_apply(struct strbuf *out, const char *old, size_t old_len, const char *text, struct err *err)
+{
+    struct patching patch = {.out = out, .at = old, .end = old + old_len, .line = 1, .err = err};
+    struct hunk hunk = {0};
+    size_t hunks = 0;
+    bool added = false; /* the previous line was an output line */
+    const char *end = text + strlen(text);
+    for (const char *line = text; line < end;) {
+        size_t len = line_length(line, end);
+        bool inside = hunk.old_left > 0 || hunk.new_left > 0;
+        if (hunks && len && *line == '\\') {
+            if (added)
+                take_newline_back(&patch);
+        } else if (inside) {
+            added = len && *line == '+';
+            if (take_line(&patch, &hunk, line, len))
+                return -1;
+        } else if (read_head(line, len, &hunk)) {
+            hunks++;
+            if (begin_hunk(&patch, &hunk))
+                return -1;
+        }
+        line += len + (line + len < end);
+    }
+    if (!hunks)
+        return err_set(err, "there is no difference in the text");
+    if (hunk.old_left > 0 || hunk.new_left > 0)
+        return err_set(err, "the difference is cut off");
+    strbuf_add(out, patch.at, (size_t)(patch.end - patch.at));
     return 0;
 }

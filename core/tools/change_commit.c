@@ -1,27 +1,26 @@
-/* Writing a change set: all of it or nothing, and never over somebody else's bytes.
+/* Writes a change set: all of it or nothing, and never over bytes that another program wrote meanwhile.
  *
- * Three rounds. `prepare` writes every new content to a temporary beside its target and fsyncs it, so a full disk or a
- * missing permission shows before anything has changed. `place` puts them in position with renames only. `settle`
- * fsyncs the folders. A failure anywhere runs the placed ones backwards.
+ * Three rounds. `prepare` writes every new content to a temporary beside its target and fsyncs it, so a full disk or
+ * a missing permission fails before anything has changed. `place` moves them into position with renames only.
+ * `settle` fsyncs the folders. A failure in any round reverts the files placed so far.
  *
- * An existing file is not overwritten but exchanged with its temporary (RENAME_EXCHANGE). Afterwards the temporary *is*
- * the old file, and that buys two things. The bytes that went out can be compared with what the user saw after the
- * fact, so there is no moment between "still the same" and the rename in which an edit could be lost: if they differ
- * they are exchanged back. And rolling back is a rename, which needs no space and keeps owner and times. A new file is
- * renamed with RENAME_NOREPLACE, a deleted one is first renamed aside and then looked at, for the same reason. File
- * systems without exchange get a check just before a plain rename, and a roll-back that writes the old bytes again.
+ * An existing file is not overwritten but exchanged with its temporary (RENAME_EXCHANGE). Afterwards the temporary
+ * *is* the old file. This has two advantages. First, the old bytes can be compared with what the user saw after the
+ * exchange, so no edit can be lost between the check and the rename: if they differ, they are exchanged back. Second,
+ * a rollback is a rename, which needs no space and keeps owner and times. For the same reason a new file is renamed
+ * with RENAME_NOREPLACE, and a deleted file is first renamed aside and then compared. On file systems without
+ * exchange, the check comes just before a plain rename, and a rollback writes the old bytes again.
  *
- * Folders on the way to a new file are made, and go again when the commit fails or the write is undone, if nothing else
- * is in them by then.
+ * Missing folders of a new file are created. They are removed if the commit fails or the write is undone, unless they
+ * contain other files by then.
  *
  * A kill never leaves a half-written target. A temporary that is being written is called `.keyturn-<16 hex>.tmp`; a
- * later commit in that folder removes it when it is ours and an hour old. Before a temporary is exchanged with a file,
- * and where a file is renamed aside, the name is `NAME.keyturn-kept-<16 hex>`, which nothing of ours ever removes:
- * after a kill or a roll-back that fails it may be the only copy of that file. When a roll-back fails, the error says
- * so.
+ * later commit in that folder removes it if it is ours and an hour old. Before a temporary is exchanged with a file,
+ * and when a file is renamed aside, the name is `NAME.keyturn-kept-<16 hex>`. Keyturn never removes such a file:
+ * after a kill or a failed rollback it may be the only copy. If a rollback fails, the error says so.
  *
- * The folder of a change is opened once, without following links, and must be the one that the proposal looked at. All
- * work is done on that descriptor. */
+ * The folder of a change is opened once, without following links, and must be the one that the proposal looked at.
+ * All work uses that descriptor. */
 
 #include "attributes.h"
 #include "base/beneath.h"
@@ -57,8 +56,8 @@ struct placing {
     const struct change *change;
     int folder; /* -1 until prepared */
     char *name;
-    char *temp;  /* NULL while there is none */
-    size_t made; /* length of the first prefix of the path that had to be made; 0: all folders were there */
+    char *temp;  /* NULL: none */
+    size_t made; /* length of the first prefix of the path that had to be created; 0: all folders existed */
     enum placed placed;
 };
 
@@ -83,7 +82,7 @@ static int cannot(struct err *err, int code, const char *verb, const char *path)
         why = "it would be larger than files may be here";
         break;
     }
-    /* Cut, so that the reason and what became of the rest still fit behind it. */
+    /* Cut, so that the reason and the state of the other files still fit behind it. */
     if (!why)
         return err_set_errno(err, code, "cannot %s %.200s", verb, path);
     err_set(err, "cannot %s %.200s: %s", verb, path, why);
@@ -108,7 +107,7 @@ static char *random_name(const char *stem, int stem_len, const char *before, con
     return xasprintf("%.*s%s%s%s", stem_len, stem, before, hex, after);
 }
 
-/* One that the sweep takes, and one that it leaves alone. */
+/* Two kinds of names: one that the sweep removes, and one that it keeps. */
 static char *name_temp(void)
 {
     return random_name("", 0, TEMP_PREFIX, TEMP_SUFFIX);
@@ -133,7 +132,7 @@ static void drop_temp(struct placing *p)
     free(steal(&p->temp));
 }
 
-/* Whether the question said that this line of `loses` goes. */
+/* Whether the question listed this line of `loses` as lost. */
 static bool was_said(const char *loses, const char *line, size_t len)
 {
     size_t said;
@@ -143,7 +142,7 @@ static bool was_said(const char *loses, const char *line, size_t len)
     return false;
 }
 
-/* What cannot be kept was in the question, or nothing is written. */
+/* Refuses to write if an attribute would be lost that the question did not list. */
 static int check_lost(const struct change *change, const char *lost, struct err *err)
 {
     size_t len;
@@ -154,7 +153,7 @@ static int check_lost(const struct change *change, const char *lost, struct err 
     return 0;
 }
 
-/* Opens the file whose attributes the new one gets; -1 with errno, ENOENT: it is a file of its own. */
+/* Opens the file whose attributes the new one gets. Returns -1 with errno; ENOENT: the file is new. */
 static int open_model(const struct placing *p, struct beneath *root)
 {
     const char *like = p->change->like;
@@ -176,7 +175,7 @@ static int set_attributes(const struct placing *p, struct beneath *root, int fd,
     const struct change *change = p->change;
     struct stat was;
     CLEANUP(fd) int model = open_model(p, root);
-    if (model < 0 && errno != ENOENT && errno != ELOOP && errno != ENXIO) /* what is no file will be noticed later */
+    if (model < 0 && errno != ENOENT && errno != ELOOP && errno != ENXIO) /* a later check finds what is not a file */
         return cannot(err, errno, "write", change->path);
     if (model < 0 || fstat(model, &was) < 0 || !S_ISREG(was.st_mode)) {
         if (change->exact_mode && attributes_drop_list(fd) < 0)
@@ -185,7 +184,7 @@ static int set_attributes(const struct placing *p, struct beneath *root, int fd,
                    ? cannot(err, errno, "write", change->path)
                    : 0;
     }
-    /* Bits that somebody set after the proposal stay, unless the change is about them. */
+    /* Keeps mode bits that were set after the proposal, unless the change sets them. */
     if (change->old.exists && change->new.mode == change->old.mode)
         mode = was.st_mode & 0777;
     CLEANUP(strbuf) struct strbuf lost = STRBUF_INIT;
@@ -194,8 +193,8 @@ static int set_attributes(const struct placing *p, struct beneath *root, int fd,
     return check_lost(change, lost.buf, err);
 }
 
-/* The content goes to a new temporary, durable, with the attributes of the file it is to replace. A file that is new
- * altogether is made with its permission bits, so that the umask or the folder's list counts as for any other. */
+/* Writes the content to a new temporary and fsyncs it, with the attributes of the file it replaces. A new file is
+ * created with its permission bits, so that the umask or the folder's ACL applies as for any other. */
 static int write_temp(struct placing *p, struct beneath *root, char *take_name, const struct change_side *side,
                       struct err *err)
 {
@@ -217,7 +216,7 @@ static int write_temp(struct placing *p, struct beneath *root, char *take_name, 
     return 0;
 }
 
-/* How much of `path` exists: the length of its first prefix that does not, 0 when only the last name may be missing. */
+/* Returns the length of the first prefix of `path` that does not exist; 0 if at most the last name is missing. */
 static size_t missing_from(struct beneath *root, const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -236,7 +235,7 @@ void change_set_note_folders(struct change_set *set, struct beneath *root)
         set->items[i].made = set->items[i].new.exists ? missing_from(root, set->items[i].path) : 0;
 }
 
-/* Takes away the folders this commit made, or the one that it undoes; one that is no longer empty stays. */
+/* Removes the folders that this commit created, or those of the commit it undoes, unless they are not empty. */
 static void remove_made(struct beneath *root, const struct placing *p)
 {
     CLEANUP(free) char *path = xstrdup(p->change->path);
@@ -270,13 +269,13 @@ static int prepare(struct placing *p, struct beneath *root, struct err *err)
     if (p->folder < 0)
         return why.code && why.code != ESTALE ? cannot(err, why.code, "write", change->path)
                                               : err_set(err, "%s", why.text);
-    /* A rename needs no permission on the file itself, but one that is write-protected is so for a reason. */
+    /* A rename needs no permission on the file itself, but a write-protected file must stay protected. */
     if (change->old.exists && faccessat(p->folder, p->name, W_OK, AT_EACCESS) < 0 && errno != ENOENT)
         return cannot(err, errno, change->new.exists ? "write" : "delete", change->path);
     return change->new.exists ? write_temp(p, root, name_temp(), &change->new, err) : 0;
 }
 
-/* Whether `name` in the folder is the file the change began from. */
+/* Whether `name` in the folder is the file that the change started from. */
 static bool is_old(const struct placing *p, const char *name)
 {
     CLEANUP(fd) int fd = openat(p->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -316,7 +315,7 @@ static int place_over(struct placing *p, struct err *err)
     return 0;
 }
 
-static int place_new(struct placing *p, struct err *err)
+static int runtime_new(struct placing *p, struct err *err)
 {
     const char *path = p->change->path;
     int rc = renameat2(p->folder, p->temp, p->folder, p->name, RENAME_NOREPLACE);
@@ -354,10 +353,11 @@ static int place(struct placing *p, struct err *err)
         return 0;
     if (!p->change->new.exists)
         return place_nothing(p, err);
-    return p->change->old.exists ? place_over(p, err) : place_new(p, err);
+    return p->change->old.exists ? place_over(p, err) : runtime_new(p, err);
 }
 
-/* The folder's entries on the disk. Some file systems have no fsync for folders, and one we may not read has none. */
+/* Fsyncs the folder. Some file systems have no fsync for folders, and a folder without read permission cannot be
+ * synced. */
 static int settle(const struct placing *p, struct err *err)
 {
     if (p->folder >= 0 && fsync(p->folder) < 0 && errno != EINVAL && errno != EBADF)
@@ -365,7 +365,7 @@ static int settle(const struct placing *p, struct err *err)
     return 0;
 }
 
-/* Back to before. False when the old file could not be put back. */
+/* Reverts a placed change. Returns false if the old file could not be restored. */
 static bool put_back(struct placing *p, struct beneath *root)
 {
     switch (p->placed) {
@@ -376,14 +376,14 @@ static bool put_back(struct placing *p, struct beneath *root)
     case PLACED_OVERWRITTEN: {
         struct err ignored = ERR_INIT;
         if (write_temp(p, root, name_kept(p), &p->change->old, &ignored) < 0) {
-            drop_temp(p); /* half of it is no copy; the checkpoint has one */
+            drop_temp(p); /* a partial file is no copy; the checkpoint has one */
             return false;
         }
         break;
     }
     case PLACED_EXCHANGED:
-        /* Not a plain rename: what was exchanged out may be a folder by now, which no file can be replaced with. The
-         * temporary is our own again afterwards, and goes. */
+        /* No plain rename: the exchanged object may be a folder by now, and a file cannot replace it. Afterwards the
+         * temporary is our own file again and is removed. */
         return renameat2(p->folder, p->temp, p->folder, p->name, RENAME_EXCHANGE) == 0;
     case PLACED_REMOVED:
         break;
@@ -394,7 +394,7 @@ static bool put_back(struct placing *p, struct beneath *root)
     return true;
 }
 
-/* Says which file could not be put back, and where its old content is (NULL: nowhere); cut where there is no room. */
+/* Adds the file that could not be restored, and where its old content is (NULL: lost). Cut if there is no room. */
 static void say_lost(struct err *err, const char *path, const char *kept)
 {
     size_t len = err ? strlen(err->text) : 0;

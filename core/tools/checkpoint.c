@@ -1,14 +1,14 @@
-/* Checkpoints on disk.
+/* Stores the bytes before a write on disk, and restores them for an undo.
  *
- *   <dir>/cp_3/manifest.json   {"v":1,"id":"cp_3","call":…,"files":[{"path":…,"old":{…},"new":{…},"made":…}]}
- *   <dir>/cp_3/0.old 1.old …   the bytes before, one per file that existed
+ *    <dir>/cp_3/manifest.json   {"v":1,"id":"cp_3","call":…,"files":[{"path":…,"old":{…},"new":{…},"made":…}]}
+ *    <dir>/cp_3/0.old 1.old …   the bytes before, one per file that existed
  *
- * The folder is the claim on the number: mkdir fails when somebody else has it, so ids are never given twice, not even
- * by two programs. The manifest comes last, by rename, after the blobs are on the disk: a folder without one is a save
- * that was interrupted, and nothing was written on its account. Its number stays used.
+ * The folder is the claim on the number: mkdir fails if another program has it, so no id is used twice. The manifest
+ * comes last, by rename, after the blobs are on disk: a folder without one is an interrupted save, and no write
+ * followed it. Its number stays used.
  *
- * The new sides are kept only as digests. They are what undo compares with: a file that is neither what the write left
- * nor what was there before has been changed by somebody else, and undo refuses rather than lose that. */
+ * The new sides are kept only as digests, for undo to compare with: a file that is neither what the write left nor
+ * what was there before was changed by another program, and undo refuses instead of losing that change. */
 
 #include "checkpoint.h"
 #include "base/arena.h"
@@ -35,7 +35,7 @@ struct checkpoints {
     atomic_uint_least64_t last; /* the highest number seen; saving may happen on any thread */
 };
 
-/* The number of "cp_12", 0 when it is no such name. */
+/* The number in "cp_12"; 0 if it is no such name. */
 static uint64_t number_of(const char *id)
 {
     size_t prefix = sizeof(ID_PREFIX) - 1;
@@ -50,7 +50,7 @@ static int sync_folder(const char *path)
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    return fsync(fd) < 0 && errno != EINVAL ? -1 : 0; /* EINVAL: a file system that cannot do this for folders */
+    return fsync(fd) < 0 && errno != EINVAL ? -1 : 0; /* EINVAL: a file system without fsync for folders */
 }
 
 static int descending(const void *a, const void *b)
@@ -104,7 +104,7 @@ void checkpoints_close(struct checkpoints *store)
     free(store);
 }
 
-/* Makes the folder of a new checkpoint; gives its id. */
+/* Creates the folder of a new checkpoint and returns its id. */
 static char *claim(struct checkpoints *store, struct err *err)
 {
     for (;;) {
@@ -153,7 +153,7 @@ static void write_manifest(struct strbuf *out, const char *id, const char *call,
         json_add_str(&w, "path", set->items[i].path);
         write_side(&w, "old", &set->items[i].old);
         write_side(&w, "new", &set->items[i].new);
-        if (set->items[i].made) /* the first folder that has to be made for it */
+        if (set->items[i].made) /* the first folder created for it */
             json_add_strn(&w, "made", set->items[i].path, set->items[i].made);
         json_close(&w, '}');
     }
@@ -198,10 +198,10 @@ void checkpoint_discard(struct checkpoints *store, const char *id)
     CLEANUP(free) char *folder = xasprintf("%s/%s", store->dir, id);
     struct err ignored = ERR_INIT;
     int removed = file_remove_tree(folder, &ignored);
-    (void)removed; /* what stays counts for nothing: no write refers to it */
+    (void)removed; /* a leftover is harmless: no write refers to it */
 }
 
-/* The side as the manifest tells it; bytes are read where there is a blob. */
+/* Reads a side from the manifest, with its bytes if there is a blob. */
 static int read_old(const char *folder, size_t index, const struct json *side, const char *path, struct change_side *to,
                     struct err *err)
 {
@@ -240,12 +240,12 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     }
     if (read_old(folder, index, old, path, &change->new, err) < 0)
         return -1;
-    /* Folders that the write made go with the file. */
+    /* Folders that the write created are removed with the file. */
     const struct json *made = json_get(file, "made");
     size_t len = strlen(json_str(made, ""));
     if (len && !change->new.exists && strncmp(change->path, json_str(made, ""), len) == 0 && change->path[len] == '/')
         change->made = len;
-    /* Permission bits that the write did not touch are not its to undo. */
+    /* Undo leaves permission bits alone that the write did not change. */
     int64_t was = json_int(json_get(old, "mode"), -1), then = json_int(json_get(json_get(file, "new"), "mode"), -1);
     if (was == then && change->new.exists)
         change->new.mode = change->old.mode;
@@ -256,7 +256,7 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
 struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *root, const char *id, struct err *err)
 {
     if (!number_of(id)) {
-        err_set(err, "there is no checkpoint %.100s", id);
+        err_set(err, "unknown checkpoint %.100s", id);
         return NULL;
     }
     CLEANUP(free) char *folder = xasprintf("%s/%s", store->dir, id);
@@ -265,7 +265,7 @@ struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *ro
     struct err why = ERR_INIT;
     if (file_read(path, &text, MANIFEST_MAX, &why) < 0) {
         if (why.code == ENOENT)
-            err_set(err, "there is no checkpoint %.100s", id);
+            err_set(err, "unknown checkpoint %.100s", id);
         else if (err)
             *err = why;
         return NULL;

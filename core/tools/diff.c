@@ -1,24 +1,25 @@
-/* Differences, by libgit2: the one file that includes its headers (the whole of <git2.h> has a member named like
- * a function that banned.h poisons).
+/* Computes diffs with libgit2. Only this file includes its headers, because <git2.h> as a whole has a member named
+ * like a function that banned.h poisons.
  *
- * The lines of a diff point into the two texts; nothing of a text is copied. libgit2 hands us just such pointers
- * because buffers go through no filter and no conversion, so CR LF and a missing last newline are seen as they are.
+ * The lines of a diff point into the two texts; no text is copied. libgit2 returns such pointers because buffers pass
+ * no filter and no conversion. So CR LF and a missing last newline appear as they are.
  *
- * Hunks that are chosen one by one need no fuzzy matching: a hunk says which lines of the old text it replaces, hunks
- * never overlap, and dropping one leaves those lines alone. So diff_apply is one walk over the old text, and any choice
- * fits. A missing newline at the end is always in the last hunk, if it is in any, so choices cannot glue lines.
+ * Selecting single hunks needs no fuzzy matching. A hunk names the lines of the old text that it replaces, hunks
+ * never overlap, and dropping one leaves those lines alone. So diff_apply is one pass over the old text, and any
+ * selection fits. A missing newline at the end is always in the last hunk, if it is in any, so selections cannot join
+ * lines.
  *
- * A difference may be as large as two files, and finding the smallest one may take time with the square of their lines.
- * So there are two limits. What is kept of a found difference ends at DIFF_LINES_MAX and DIFF_TEXT_MAX; the counts go
- * on. And when more than COMPARE_LINES are left between what both texts begin and end with, a search that gives up
- * early looks whether few edits lead from one to the other; only then are they compared in earnest.
+ * A diff may be as large as two files, and finding the smallest one may take quadratic time. So there are two limits.
+ * A stored diff ends at DIFF_LINES_MAX and DIFF_TEXT_MAX; the counts continue. And if more than COMPARE_LINES remain
+ * between the common beginning and the common end, a bounded search first checks whether few edits lead from one text
+ * to the other. Only then are they compared in full.
  *
- * Safe on any thread: libgit2 keeps its own state per thread and is started once. It is never shut down, because a pool
- * thread may still be in it when the program ends. */
+ * Safe on any thread: libgit2 keeps its state per thread and is started once. It is never shut down, because a pool
+ * thread may still use it when the process exits. */
 
 #include "diff.h"
 #include "base/hash.h"
-#include "base/late.h"
+#include "base/lazy_link.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <git2/diff.h>
@@ -29,13 +30,13 @@
 #include <string.h>
 
 #define CONTEXT_LINES 3
-#define COMPARE_LINES 600000  /* of both texts: compared whatever they are */
-#define SEARCH_LINES  4000000 /* of both texts: more are never compared */
+#define COMPARE_LINES 600000  /* of both texts: always compared up to this */
+#define SEARCH_LINES  4000000 /* of both texts: never compared above this */
 #define SEARCH_EDITS  2000
 #define HUNK_LINE     48u          /* bytes of "@@ -1,2 +3,4 @@", about */
-#define SEARCH_STEPS  (100u << 20) /* lines looked at by the search */
+#define SEARCH_STEPS  (100u << 20) /* lines visited by the search */
 
-/* What is called of libgit2, without "git_". */
+/* The functions of libgit2 in use, without "git_". */
 #define GIT_CALLS(X) X(diff_buffers) X(diff_options_init) X(error_last) X(libgit2_init)
 
 static struct {
@@ -45,16 +46,16 @@ static struct {
 } git;
 
 static pthread_once_t started = PTHREAD_ONCE_INIT;
-static struct err not_started; /* why, when it could not be */
+static struct err not_started; /* why, if it failed */
 
 static void start(void)
 {
-    static const struct late_symbol symbols[] = {
+    static const struct lazy_symbol symbols[] = {
 #define X(name) {"git_" #name, (void **)&git.name},
         GIT_CALLS(X)
 #undef X
     };
-    if (late_load(LIBGIT2, symbols, COUNT_OF(symbols), &not_started) == 0)
+    if (lazy_link(LIBGIT2, symbols, COUNT_OF(symbols), &not_started) == 0)
         git.libgit2_init();
 }
 
@@ -81,7 +82,7 @@ static int on_binary(const git_diff_delta *delta, const git_diff_binary *binary,
     return 0;
 }
 
-/* Whether a line more may be kept; past the limit only counts go on. */
+/* Whether one more line may be stored. Beyond the limit only the counts continue. */
 static bool has_room(struct collector *c, const git_diff_line *line)
 {
     if (c->diff->cut)
@@ -133,7 +134,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
     (void)ignored;
     struct collector *c = payload;
     struct diff *diff = c->diff;
-    /* The three "no newline at end of file" origins follow the line they speak of, whose length tells the same. */
+    /* The three "no newline at end of file" origins follow their line, whose length has the same information. */
     if (line->origin != GIT_DIFF_LINE_CONTEXT && line->origin != GIT_DIFF_LINE_ADDITION &&
         line->origin != GIT_DIFF_LINE_DELETION)
         return 0;
@@ -158,7 +159,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
     return 0;
 }
 
-/* Texts that are too much to be compared */
+/* Texts that are too large to compare */
 
 /* A text as digests of its lines. */
 struct lines {
@@ -166,7 +167,7 @@ struct lines {
     size_t count;
 };
 
-/* As libgit2 sees it: it compares no such texts. */
+/* As libgit2 decides it: it does not compare such texts. */
 static bool looks_binary(const char *text, size_t len)
 {
     return len && memchr(text, '\0', len < 8000 ? len : 8000);
@@ -192,12 +193,12 @@ static struct lines hash_lines(const char *text, size_t len, size_t count)
     return lines;
 }
 
-/* Whether few edits lead from one text to the other: the greedy search of Myers without the way it took. `far[k]` is
- * how far in the old lines one gets on diagonal k (old minus new) with the edits so far. */
+/* Whether few edits lead from one text to the other: Myers' greedy search without recording the path. `far[k]` is the
+ * furthest old line on diagonal k (old minus new) with the edits so far. */
 static bool few_edits(const struct lines *old, const struct lines *new)
 {
     CLEANUP(free) size_t *room = xcalloc(2 * SEARCH_EDITS + 3, sizeof(*room));
-    size_t *far = room + SEARCH_EDITS + 1; /* of diagonal 0; stays 0 where nobody has been */
+    size_t *far = room + SEARCH_EDITS + 1; /* of diagonal 0; 0 where the search has not been */
     size_t steps = 0;
     for (ptrdiff_t edits = 0; edits <= SEARCH_EDITS; edits++) {
         for (ptrdiff_t k = -edits; k <= edits; k += 2) {
@@ -222,8 +223,8 @@ static bool few_edits(const struct lines *old, const struct lines *new)
     return false;
 }
 
-/* True when comparing them could take minutes: then the counts are all that is told, as if everything between the first
- * and the last difference had been replaced. */
+/* True if comparing them could take minutes. Then the diff has only counts, as if everything between the first and
+ * the last difference were replaced. */
 static bool too_much(struct diff *diff, const char *old, size_t old_len, const char *new, size_t new_len)
 {
     if (old_len + new_len <= COMPARE_LINES)
@@ -279,7 +280,7 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     git.diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
     options.context_lines = CONTEXT_LINES;
     options.interhunk_lines = 0;
-    options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* what git itself does by default */
+    options.flags |= GIT_DIFF_INDENT_HEURISTIC; /* git's default */
     struct diff *diff = xcalloc(1, sizeof(*diff));
     if (too_much(diff, old, old_len, new, new_len))
         return diff;
@@ -312,8 +313,8 @@ void diff_free(struct diff *diff)
     free(diff);
 }
 
-/* A name as git writes it: quoted when a character in it would break the line, and with a tab behind it when it holds
- * a space, so that other tools know where it ends. Letters beyond ASCII stay readable. */
+/* A name as git writes it: quoted if a character in it would break the line, and followed by a tab if it contains a
+ * space, so that other tools find its end. Letters beyond ASCII stay readable. */
 static void write_name(struct strbuf *out, const char *prefix, const char *path)
 {
     bool quote = strpbrk(path, "\"\\\n\r\t") != NULL;
@@ -356,7 +357,7 @@ static void write_range(struct strbuf *out, char sign, int first, int count)
         strbuf_addf(out, ",%d", count);
 }
 
-/* A line costs its text and its sign, a hunk the line above it. */
+/* A line costs its text and its sign; a hunk costs its header line. */
 void diff_cut(struct diff *diff, size_t bytes)
 {
     size_t used = 0, hunks = 0, lines = 0;
@@ -422,7 +423,7 @@ void diff_write(struct strbuf *out, const struct diff *diff, const char *path, b
                     diff->removed);
 }
 
-/* The place after `count` more lines. */
+/* The position after `count` more lines. */
 static const char *skip_lines(const char *at, const char *end, int count)
 {
     while (count-- > 0 && at < end) {

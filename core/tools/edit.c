@@ -1,7 +1,7 @@
 /* The tools that write: write_file, edit_file, delete_file, move_file.
  *
- * None of them touches a file. It reads what is there, makes the change as a value and proposes it. What is approved,
- * which may be less or something the user edited, is committed and answered by whoever decides (turn/write.c). */
+ * None of them touches a file. Each reads the current file, makes the change as a value and proposes it. turn/write.c
+ * commits the approved change, which may be a part of the proposal or the user's own version, and answers the call. */
 
 #include "base/beneath.h"
 #include "base/json.h"
@@ -34,7 +34,7 @@ static void unchanged(struct tool_reply *reply, const char *path)
     tool_reply_output(reply, strbuf_detach(&out, NULL));
 }
 
-/* To delete or move a link itself and what it leads to are two different things: the call has to say which. */
+/* Deleting or moving a link and its target are two different things: the call has to say which. */
 static bool refuse_link(struct tool_reply *reply, const struct change *change)
 {
     if (change->link)
@@ -43,7 +43,7 @@ static bool refuse_link(struct tool_reply *reply, const struct change *change)
     return change->link;
 }
 
-/* Proposes `text` as the new content of the set's one change, or says that nothing would change. */
+/* Proposes `text` as the new content of the set's one change, or replies that nothing would change. */
 static void propose_text(struct tool_reply *reply, struct change_set **set, const char *text, size_t len)
 {
     struct change *change = &(*set)->items[0];
@@ -84,8 +84,8 @@ static uint32_t *borders_of(const char *needle, size_t len)
     return borders;
 }
 
-/* Places of `needle`, overlapping ones too: "aa" in "aaa" is not a unique place. In linear time: a model may send a
- * long text that occurs at every line. */
+/* Counts the occurrences of `needle`, overlapping ones too: "aa" in "aaa" is not unique. Linear, because a model may
+ * send a long text that occurs at every line. */
 static size_t count_places(const char *text, size_t len, const char *needle, size_t needle_len)
 {
     if (needle_len > len)
@@ -116,7 +116,7 @@ static void replace_all(struct strbuf *out, const struct change_side *side, cons
     strbuf_add(out, at, (size_t)(end - at));
 }
 
-/* Whether `old` would be there if its lines ended as those of the file do: the usual reason for "not found". */
+/* Whether `old` would be found with the file's line ends: the usual reason for "not found". */
 static bool only_line_ends_differ(const struct change_side *side, const struct json *old)
 {
     if (!memchr(old->text, '\n', old->len) || memmem(old->text, old->len, "\r\n", 2))
@@ -186,7 +186,7 @@ static void delete_file(struct tool_run *run, struct tool_reply *reply)
     tool_reply_propose(reply, steal(&set));
 }
 
-/* The new place comes first in the set: whatever ends the commit in the middle, the bytes are somewhere. */
+/* The new path comes first in the set: if the commit stops in the middle, the bytes still exist. */
 static void move_file(struct tool_run *run, struct tool_reply *reply)
 {
     CLEANUP(change_set) struct change_set *set = change_set_new();
@@ -248,15 +248,18 @@ const struct tool tool_edit_file = {
                 "white space and line ends count. The user sees the difference and decides.",
             .effect = EFFECT_LOCAL_WRITE,
             .resource_keys = path_key,
-            .parameters =
-                SCHEMA(NONEMPTY("path", "file, relative to the workspace") "," NONEMPTY("old", "the text to replace, "
-                                                                                               "exactly as it is in "
-                                                                                               "the file") "," TEXT(
-                           "new",
-                           "what to put in its place; may be empty") ","
-                                                                     "\"all\":{\"type\":\"boolean\",\"default\":false,"
-                                                                     "\"description\":\"replace every occurrence\"}",
-                       "\"path\",\"old\",\"new\""),
+            .parameters = SCHEMA(
+                NONEMPTY("path", "file, relative to the workspace") "," NONEMPTY(
+                    "old",
+                    "the text to replace, "
+                    "exactly as it is in "
+                    "the file") "," TEXT("new",
+                                         "what to put in its place; may be empty") ","
+                                                                                   "\"all\":{\"type\":\"boolean\","
+                                                                                   "\"default\":false,"
+                                                                                   "\"description\":\"replace every "
+                                                                                   "occurrence\"}",
+                "\"path\",\"old\",\"new\""),
         },
     .work = edit_file,
 };

@@ -1,34 +1,34 @@
 /* workspace_exec, workspace_write_stdin, workspace_kill: commands in the session's workspace (workspace/exec.h).
  *
- *   start ──► the workspace is had ──► the command runs, or is looked at ──► the workspace is looked at ──► finished
- *                                         │ cancelled: a command that runs to its end is killed with all it started,
- *                                         ▼ one that goes on beyond its call goes on
- *                                      finished
+ *   start ──► open the workspace ──► the command runs, or is polled ──► list the workspace ──► finished
+ *                                       │ canceled: a command that runs to its end is killed with its children,
+ *                                       ▼ a background command continues
+ *                                    finished
  *
- * A command's time ends a little before the call's, so that its output until then is still told. What it prints is
- * shown as it comes: as the call's output when it runs to its end, as the program's own when it goes on. */
+ * A command's time ends a little before the call's, so that its output until then can be reported. Output is shown
+ * while it arrives: as the call's output for a command that runs to its end, as the program's own in the background. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "long_text.h"
-#include "place.h"
-#include "place_job.h"
+#include "output_limit.h"
+#include "runtime.h"
+#include "runtime_job.h"
 #include "spool.h"
 #include "workspace/exec.h"
 #include "workspace/program_control.h"
 #include <string.h>
 
 struct exec_call {
-    struct place_job job;
+    struct runtime_job job;
     struct arena arena;
-    struct exec *exec;          /* while it is waited for */
-    struct call_prints printed; /* by a command that runs to its end */
+    struct exec *exec;          /* while the call waits for it */
+    struct call_prints printed; /* output of a command that runs to its end */
     char *result;
     int (*begin)(struct exec_call *call, struct err *err);
 };
 
-static void release(struct place_job *job)
+static void release(struct runtime_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     call_prints_release(&call->printed);
@@ -39,7 +39,7 @@ static void release(struct place_job *job)
 
 /* ---- the end ---- */
 
-/* Of a short output the result has all of it, one stream after the other. A long one is told as it was printed. */
+/* A short output is in the result as a whole, one stream after the other. A long one is in the order it was printed. */
 static void add_output(struct exec_call *call, struct json_writer *w, const struct json *output)
 {
     const struct tool_run *run = call->job.run;
@@ -54,8 +54,8 @@ static bool is_about_length(const char *key)
     return strcmp(key, "truncated") == 0 || strcmp(key, "total_bytes") == 0;
 }
 
-/* On a thread: what was printed may be long. */
-static void write_result(struct place_job *job)
+/* On a thread, because the output may be long. */
+static void write_result(struct runtime_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     struct strbuf out = STRBUF_INIT;
@@ -70,11 +70,11 @@ static void write_result(struct place_job *job)
     json_each (member, result) {
         if (strcmp(member->key, "output") == 0)
             add_output(call, &w, member);
-        else if (!is_about_length(member->key)) /* said with the output */
+        else if (!is_about_length(member->key)) /* reported with the output */
             json_add_value(&w, member->key, member);
     }
     if (!json_get(result, "error"))
-        place_warn(&w, job);
+        runtime_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
@@ -85,32 +85,32 @@ static void on_done(void *user, const char *result)
     call->exec = NULL;
     call->result = xstrdup(result);
     call_prints_end(&call->printed);
-    place_job_answer(&call->job, write_result);
+    runtime_job_answer(&call->job, write_result);
 }
 
 /* ---- the beginning ---- */
 
-static void begin(struct place_job *job)
+static void begin(struct runtime_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     struct err err = ERR_INIT;
-    if (!place_job_goes_on(job))
+    if (!runtime_job_goes_on(job))
         return;
-    struct exec *exec = place_exec(job->place, &err);
+    struct exec *exec = runtime_exec(job->runtime, &err);
     call->exec = exec;
     if (!exec || call->begin(call, &err) < 0) {
         call->exec = NULL;
-        place_job_refuse(job, "%s", err.text);
+        runtime_job_refuse(job, "%s", err.text);
     }
 }
 
-/* NULL: the call is refused. */
+/* NULL: the call was refused. */
 static struct exec_call *new_call(struct tool_run *run, int (*begins)(struct exec_call *call, struct err *err))
 {
-    if (place_missing(run))
+    if (runtime_missing(run))
         return NULL;
     struct exec_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct place_job){.run = run, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .then = begin, .release = release};
     call->begin = begins;
     call_prints_init(&call->printed, run, false);
     run->state = call;
@@ -121,13 +121,13 @@ static void cancel(struct tool_run *run)
 {
     struct exec_call *call = run->state;
     if (!call || call->job.out || !call->exec)
-        return; /* a thread has it: it comes back by itself */
+        return; /* the job runs on a thread and returns on its own */
     exec_cancel(call->exec, call);
-    place_job_cancelled(&call->job);
+    runtime_job_cancelled(&call->job);
 }
 
-/* A look ends before its call does, too, or that would have timed out. */
-static int64_t look_ms(const struct place_job *job, int64_t said_ms)
+/* A poll ends before its call does, because otherwise the call would time out. */
+static int64_t look_ms(const struct runtime_job *job, int64_t said_ms)
 {
     double left_ms = (deadline_remaining_s(&job->run->deadline) - DEADLINE_LAST_WORD_S) * 1000;
     if (said_ms <= 0 || (double)said_ms <= left_ms)
@@ -139,17 +139,18 @@ static int64_t look_ms(const struct place_job *job, int64_t said_ms)
 
 static int begin_command(struct exec_call *call, struct err *err)
 {
-    struct place_job *job = &call->job;
+    struct runtime_job *job = &call->job;
     struct exec_request request;
-    struct programs *programs = place_programs(job->place, err);
-    if (!programs || exec_request_read(&request, &call->arena, job->run->arguments, &place_said(job->place)->commands,
-                                       programs_root(programs, job->ws->path), err))
+    struct programs *programs = runtime_programs(job->runtime, err);
+    if (!programs ||
+        exec_request_read(&request, &call->arena, job->run->arguments, &runtime_said(job->runtime)->commands,
+                          programs_root(programs, job->ws->path), err))
         return -1;
-    request.timeout_ms = request.one_shot ? place_job_time_ms(job, request.timeout_ms)
-                                          : place_timeout_ms(job->place, request.timeout_ms);
+    request.timeout_ms = request.one_shot ? runtime_job_time_ms(job, request.timeout_ms)
+                                          : runtime_timeout_ms(job->runtime, request.timeout_ms);
     if (!request.timeout_ms)
         return err_set(err, "there was no time left for it");
-    if (!request.one_shot && place_room(job->place, err))
+    if (!request.one_shot && runtime_room(job->runtime, err))
         return -1;
     request.yield_ms = look_ms(job, request.yield_ms);
     request.call = job->run->call;
@@ -161,7 +162,7 @@ static void start_exec(struct tool_run *run)
 {
     struct exec_call *call = new_call(run, begin_command);
     if (call)
-        place_job_launch(&call->job, json_str(json_get(run->arguments, "command"), ""));
+        runtime_job_launch(&call->job, json_str(json_get(run->arguments, "command"), ""));
 }
 
 const struct tool tool_workspace_exec = {
@@ -188,15 +189,15 @@ const struct tool tool_workspace_exec = {
                 "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"300 if not given\"},"
                 "\"timeoutSec\":{\"type\":\"integer\"},\"timeout\":{\"type\":\"integer\"},"
                 "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,"
-                "\"description\":\"answer after so long at the latest; it goes on\"},"
+                "\"description\":\"return after at most this long; the command keeps running\"},"
                 "\"yieldMs\":{\"type\":\"integer\"},"
-                "\"background\":{\"type\":\"boolean\",\"description\":\"answer at once; it goes on\"},"
+                "\"background\":{\"type\":\"boolean\",\"description\":\"return at once; the command keeps running\"},"
                 "\"tty\":{\"type\":\"boolean\",\"description\":\"with a terminal of its own\"},"
                 "\"pty\":{\"type\":\"boolean\"}},"
                 "\"required\":[\"command\"],\"additionalProperties\":false}",
-            .timeout_s = PLACE_LONGEST_S,
+            .timeout_s = RUNTIME_LONGEST_S,
         },
-    .effect = place_effect,
+    .effect = runtime_effect,
     .start = start_exec,
     .cancel = cancel,
 };
@@ -208,12 +209,12 @@ static int begin_write(struct exec_call *call, struct err *err)
     return exec_write_within(call->exec, call->job.run->arguments, look_ms(&call->job, INT64_MAX), on_done, call, err);
 }
 
-/* Nobody is asked, whatever the engine: who allowed the program allowed it to be spoken with. */
+/* Input needs no approval, whatever the engine: approval of the program includes its input. */
 static void start_write(struct tool_run *run)
 {
     struct exec_call *call = new_call(run, begin_write);
     if (call)
-        place_job_start(&call->job);
+        runtime_job_start(&call->job);
 }
 
 #define SESSION_ID                                                                        \
@@ -241,7 +242,7 @@ const struct tool tool_workspace_write_stdin = {
                 "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
                 "\"additionalProperties\":false}",
         },
-    .effect = place_effect,
+    .effect = runtime_effect,
     .start = start_write,
     .cancel = cancel,
 };
@@ -257,7 +258,7 @@ static void start_kill(struct tool_run *run)
 {
     struct exec_call *call = new_call(run, begin_kill);
     if (call)
-        place_job_start(&call->job);
+        runtime_job_start(&call->job);
 }
 
 const struct tool tool_workspace_kill = {
@@ -271,7 +272,7 @@ const struct tool tool_workspace_kill = {
             .resource_keys = (const char *const[]){"workspace", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{" SESSION_ID "},\"additionalProperties\":false}",
         },
-    .effect = place_effect,
+    .effect = runtime_effect,
     .start = start_kill,
     .cancel = cancel,
 };

@@ -1,16 +1,15 @@
-/* The tools that look: list_dir and read_file. Their answers are pages (page.h). Text that has no line ends to page by
- * (an artifact is one long line) is paged by bytes. */
+/* The tools that read: list_dir and read_file. Their answers are pages (output_limit.h). Text without line ends (an
+ * artifact is one long line) is paged by bytes. */
 
 #include "artifact.h"
 #include "base/beneath.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "base/walk.h"
-#include "compact.h"
-#include "line_reader.h"
-#include "page.h"
+#include "output_limit.h"
 #include "tool.h"
 #include "workspace/versions.h"
 #include <errno.h>
@@ -18,9 +17,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to tell how many lines they have \
-                                       */
-#define BINARY_PROBE 8192
+#define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to count lines */
+#define BINARY_PROBE      8192
 
 /* list_dir */
 
@@ -42,7 +40,7 @@ static const char *type_name(mode_t mode)
     }
 }
 
-/* Writes one entry and returns what it costs. */
+/* Writes one entry and returns its cost in characters. */
 static size_t write_entry(struct json_writer *w, int folder, const char *name)
 {
     struct stat st;
@@ -50,7 +48,7 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
     json_add_str(w, "name", name);
     size_t cost = page_cost(name, strlen(name));
     if (!utf8_valid(name, strlen(name)))
-        json_add_bool(w, "lossy", true); /* so it cannot be named in a call */
+        json_add_bool(w, "lossy", true); /* so a call cannot name it */
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         json_add_str(w, "type", type_name(st.st_mode));
         char target[PATH_MAX];
@@ -152,9 +150,9 @@ struct page {
     struct strbuf entries; /* the items of the JSON array */
     struct json_writer w;
     size_t count, room;
-    int64_t first_line;  /* 0 when it was asked for by byte */
+    int64_t first_line;  /* 0: requested by byte */
     int64_t next_line;   /* 0: no more */
-    int64_t next_byte;   /* -1: no more, or told by line */
+    int64_t next_byte;   /* -1: no more, or given by line */
     int64_t total_lines; /* -1: not counted */
     bool lossy, no_final_newline;
 };
@@ -172,7 +170,7 @@ static void add_text(struct page *page, const char *text, size_t len)
     page->lossy |= !utf8_valid(text, len) || memchr(text, '\0', len);
 }
 
-/* Takes the line if there is room. False when the page ends before it. */
+/* Adds the line if it fits. Returns false if the page ends before it. */
 static bool take_line(struct page *page, const struct line *line, int64_t limit)
 {
     if ((int64_t)page->count >= limit)
@@ -185,7 +183,7 @@ static bool take_line(struct page *page, const struct line *line, int64_t limit)
     }
     if (page->count > 0)
         return false;
-    /* Too long for any page: its beginning now, the rest by byte. */
+    /* Too long for any page: show its beginning now, the rest by byte. */
     size_t len = page_fitting(line->text, line->len, page->room - 2);
     add_text(page, line->text, len);
     page->next_byte = (int64_t)(line->start + len);
@@ -234,8 +232,8 @@ static const char *artifact_id(const char *path, bool *certain)
     return looks ? path : NULL;
 }
 
-/* Opens what `given` names: an artifact of the session, or a file of the workspace. `path` is how the answer calls it.
- */
+/* Opens the file that `given` names: an artifact of the session, or a file of the workspace. `path` is its name in
+ * the answer. */
 static int open_source(struct tool_run *run, const char *given, char **path, struct err *err)
 {
     bool certain;
@@ -250,7 +248,7 @@ static int open_source(struct tool_run *run, const char *given, char **path, str
         return fd;
     }
     if (certain)
-        return err_set(err, "there is no artifact %s; it may have expired", id);
+        return err_set(err, "unknown artifact %s; it may have expired", id);
     *path = beneath_clean(run->env->root, given, err);
     return *path ? beneath_openat(run->env->root, *path, O_RDONLY, 0, err) : -1;
 }
@@ -266,7 +264,7 @@ static int check_file(int fd, const char *path, struct stat *st, struct err *err
     return 0;
 }
 
-/* The beginning of the file tells. It is what the reader has before it anyway, unless it starts somewhere else. */
+/* Decides by the beginning of the file, which the reader has in its buffer unless it starts elsewhere. */
 static int check_text(int fd, struct line_reader *reader, bool from_start, const char *path, const struct stat *st,
                       struct err *err)
 {
@@ -348,10 +346,11 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
         .total_lines = -1,
     };
     page.w = json_begin(&page.entries);
-    strbuf_grow(&page.entries, st.st_size < COMPACT_INLINE_MAX ? (size_t)st.st_size * 5 / 4 : COMPACT_INLINE_MAX);
+    strbuf_grow(&page.entries,
+                st.st_size < OUTPUT_LIMIT_INLINE_MAX ? (size_t)st.st_size * 5 / 4 : OUTPUT_LIMIT_INLINE_MAX);
     CLEANUP(line_reader)
     struct line_reader *reader =
-        line_reader_new(fd, byte > 0 ? (uint64_t)byte : 0, COMPACT_INLINE_MAX, &run->deadline.cancelled);
+        line_reader_new(fd, byte > 0 ? (uint64_t)byte : 0, OUTPUT_LIMIT_INLINE_MAX, &run->deadline.cancelled);
     if (check_text(fd, reader, byte <= 0, path, &st, &err) < 0) {
         tool_reply_error(reply, "%s", err.text);
         return;

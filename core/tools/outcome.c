@@ -1,6 +1,7 @@
-/* Outcomes, and the two texts made of one: the message the model reads, and the details the journal keeps. The message
- * always says which of the five things happened, and why, in words that cannot be mistaken for another: a model that
- * takes a time limit for a refusal, or a lost sibling for the user's Ctrl-C, goes on wrongly. */
+/* Outcomes, and the two texts made of one: the message for the model, and the details for the journal.
+ *
+ * The message always states which of the five things happened, and why, in unmistakable words. A model that mistakes
+ * a time limit for a denial, or a lost sibling for the user's Ctrl-C, continues wrongly. */
 
 #include "outcome.h"
 #include "base/arena.h"
@@ -123,7 +124,7 @@ bool outcome_blocks_tool(const struct outcome *outcome)
            (outcome->type == OUTCOME_FAILURE && !outcome->failure.retryable);
 }
 
-/* What the model can do about it. */
+/* Advice for the model. */
 static const char *denial_hint(enum denial reason)
 {
     switch (reason) {

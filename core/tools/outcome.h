@@ -1,5 +1,5 @@
 #pragma once
-/* How a call ended: a closed union, made once, sent to the model as exactly one tool message. */
+/* The outcome of a call: a closed union, made once, sent to the model as exactly one tool message. */
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -18,7 +18,7 @@ enum denial {
     DENIAL_WRITE_DENIED
 };
 
-/* How the error of a call begins that the user stopped; a replay knows it by that. */
+/* The beginning of the error of a call that the user stopped; a replay recognizes it by this. */
 #define OUTCOME_STOPPED "cancelled by the user"
 
 struct outcome {
@@ -29,13 +29,13 @@ struct outcome {
     union {
         struct {
             char *output;   /* JSON text, compacted */
-            bool coerced;   /* arguments were brought into shape first */
-            bool truncated; /* too long and the artifact store failed: cut (D39) */
+            bool coerced;   /* the arguments were converted first */
+            bool truncated; /* too long and the artifact store failed: cut */
         } result;
         struct {
             double deadline_s;
             bool retryable;
-            bool queued; /* all that time it waited for a free thread and never began */
+            bool queued; /* it waited for a free thread all the time and never started */
         } timeout;
         struct {
             char *error;
@@ -63,10 +63,10 @@ struct outcome outcome_failure(const char *call, const char *tool, bool retryabl
 struct outcome outcome_denied(const char *call, const char *tool, enum denial reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 struct outcome outcome_timeout(const char *call, const char *tool, double deadline_s, bool retryable);
-/* One that waited for a free thread all its time and never began; always worth another try. */
+/* A call that waited for a free thread all its time and never started; always retryable. */
 struct outcome outcome_never_began(const char *call, const char *tool, double deadline_s);
 
-/* The call brought nothing: it failed, was refused or ran out of time. */
+/* True if the call has no result: it failed, was denied or timed out. */
 static inline bool outcome_failed(const struct outcome *outcome)
 {
     return outcome->type != OUTCOME_RESULT && outcome->type != OUTCOME_ARTIFACT;
@@ -75,10 +75,10 @@ static inline bool outcome_failed(const struct outcome *outcome)
 const char *
 outcome_type_name(enum outcome_type type);   /* "result" "timeout" "failure" "denied" "artifact": as in events */
 const char *denial_name(enum denial reason); /* "duplicate" … */
-int denial_from_name(const char *name);      /* -1 when unknown */
+int denial_from_name(const char *name);      /* -1 if unknown */
 /* A non-retryable timeout or failure blocks the tool for the rest of the turn. */
 bool outcome_blocks_tool(const struct outcome *outcome);
-/* The tool message the model reads: JSON text that says what happened and, where it did not, why. */
+/* The tool message for the model: JSON text with the result, or with the reason why there is none. */
 void outcome_message(struct strbuf *out, const struct outcome *outcome);
 /* The outcome as tool.finished holds it. The record borrows the texts of the outcome. */
 struct outcome_record {
@@ -92,5 +92,5 @@ struct outcome_record {
 };
 void outcome_to_event(struct event_tool_finished *finished, struct outcome_record *record,
                       const struct outcome *outcome);
-/* The way back. An outcome of an unknown kind is a failure that says so. */
+/* The reverse. An outcome of an unknown kind becomes a failure that says so. */
 struct outcome outcome_from_event(const char *call, const char *tool, const struct event_tool_finished *finished);

@@ -1,11 +1,12 @@
-/* Finds a path in the table of protected and dangerous places.
+/* Finds a path in the table of protected and dangerous paths.
  *
- * File systems that ignore case take .GIT for .git, those that fold Unicode also ignore characters that show nothing,
- * and vfat drops dots and blanks at the end of a name. What could be the same name somewhere counts as the same here:
- * one question too many does no harm. */
+ * File systems that ignore case treat .GIT as .git. Those that fold Unicode also ignore invisible characters, and
+ * vfat drops dots and blanks at the end of a name. Names that are the same on any such file system count as the same
+ * here: one question too many does no harm. */
 
 #include "protected.h"
 #include "base/beneath.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -16,7 +17,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#define GITFILE_BYTES (1 << 20) /* git reads no larger one */
+#define GITFILE_BYTES (1 << 20) /* git reads no larger file */
 
 static const struct guarded places[] = {
 #define GUARD(level, pattern, why) {GUARD_##level, pattern, why},
@@ -47,7 +48,7 @@ static uint32_t fold_letter(uint32_t cp)
     }
 }
 
-/* The path as the least careful file system sees it. */
+/* The path as the most lenient file system sees it. */
 static void fold(struct strbuf *out, const char *path)
 {
     size_t len = strlen(path), name = 0, used;
@@ -65,7 +66,7 @@ static void fold(struct strbuf *out, const char *path)
     end_name(out, name);
 }
 
-/* Whether the pattern fits from here on; `at` begins a name. */
+/* Whether the pattern matches from here on; `at` is the start of a name. */
 static bool fits(const char *pattern, const char *at)
 {
     size_t len = strlen(pattern);
@@ -108,9 +109,10 @@ const struct change *protected_in(const struct change_set *set)
     return NULL;
 }
 
-/* Where the places really are */
+/* The real locations of protected folders */
 
-/* What git calls `name` is at `target`. One that leaves the project cannot be written to, and needs no guard. */
+/* Notes that `target` is the real path of `name`. A target outside of the project cannot be written to and needs no
+ * guard. */
 static void add_home(struct guards *guards, const char *name, const char *target)
 {
     struct err ignored = ERR_INIT;
@@ -124,7 +126,7 @@ static void add_home(struct guards *guards, const char *name, const char *target
     beneath_place_release(&place);
 }
 
-/* The path that a small file of git holds after `key`, relative to `folder`; NULL: there is none. */
+/* The path after `key` in a small file of git, relative to `folder`; NULL: none. */
 static char *read_path(const struct beneath *root, const char *path, const char *key, const char *folder)
 {
     struct err ignored = ERR_INIT;
@@ -139,8 +141,8 @@ static char *read_path(const struct beneath *root, const char *path, const char 
     return text.buf[skip] == '/' ? xstrdup(text.buf + skip) : xasprintf("%s/%s", folder, text.buf + skip);
 }
 
-/* The value of a line "hooksPath = …" of git's configuration, without its quotes; NULL: the line is another one.
- * Comments behind a value and escapes in it are not read. */
+/* The value of a line "hooksPath = …" of git's configuration, without its quotes; NULL: another line. Comments after
+ * a value and escapes in it are not parsed. */
 static char *hooks_path(const char *line, size_t len)
 {
     static const char key[] = "hookspath";
@@ -160,8 +162,8 @@ static char *hooks_path(const char *line, size_t len)
     return value.len ? strbuf_detach(&value, NULL) : NULL;
 }
 
-/* Git runs hooks from the folder that its configuration names. Which section the line is in does not matter here: one
- * protected folder too many does no harm. What the file includes is not read. */
+/* Git runs hooks from the folder that its configuration names. The section of the line is ignored: one protected
+ * folder too many does no harm. Included files are not read. */
 static void add_hooks(struct guards *guards, const char *config)
 {
     struct err ignored = ERR_INIT;
@@ -208,7 +210,7 @@ void guards_release(struct guards *guards)
     *guards = (struct guards){0};
 }
 
-/* The row for a path below a home, by what it is called there. */
+/* The row for a path below a real location, by its usual name. */
 static const struct guarded *find_at_home(const char *name, const char *home, const char *path)
 {
     CLEANUP(strbuf) struct strbuf top = STRBUF_INIT;
@@ -230,15 +232,14 @@ static bool is_there(const struct beneath *root, const char *folder, const char 
     return beneath_lstat(root, path, &st, &ignored) == 0;
 }
 
-/* What git takes for a repository, whatever the folder is called: a bare one, or one that a .git file somewhere names.
- */
+/* Whether git treats the folder as a repository, whatever its name: a bare one, or one that a .git file names. */
 static bool is_repository(const struct beneath *root, const char *folder)
 {
     return is_there(root, folder, "HEAD") && ((is_there(root, folder, "objects") && is_there(root, folder, "refs")) ||
                                               is_there(root, folder, "commondir"));
 }
 
-/* The row for a path in a repository that has another name than .git. */
+/* The row for a path in a repository with a name other than .git. */
 static const struct guarded *find_in_repository(const struct beneath *root, const char *path)
 {
     size_t len = strlen(path), at = 0;
@@ -275,4 +276,214 @@ const struct guarded *guards_find(const struct guards *guards, const char *path,
     if (!found)
         found = guarded_find(path);
     return found || !through ? found : guarded_find(through);
+}
+
+/* ---- named ---- */
+
+/* Looks for protected paths in the arguments of a call.
+ *
+ * A server may normalize a path, follow links, or accept a file: address with %XX in it. The same is done here before
+ * a text is compared. A text that is longer than PATH_MAX after normalizing is content: no system call accepts it as
+ * a path. Texts above TEXT_BYTES are not normalized, except for repeated slashes. They are content if they contain
+ * white space; if not, they count as beyond the bound. A short text of one line is also checked in pieces, between
+ * commas, colons, equals signs and quotes: "file=.git/config", "a,.git/config". */
+
+#define TEXTS_MAX   4096
+#define TEXT_BYTES  ((size_t)64 << 10)
+#define ALL_BYTES   ((size_t)4 << 20)
+#define DECODINGS   3   /* of %XX, for a server that decodes twice */
+#define SHOWN_BYTES 300 /* of a path, from its end, where the protected part is */
+#define WHITE       " \t\r\n\v\f"
+#define BETWEEN     ",:;=\"'`" /* separators of the pieces of a text */
+#define PIECES_MAX  64
+
+void named_init(struct named *named)
+{
+    *named = (struct named){0};
+    strbuf_init(&named->texts);
+}
+
+void named_release(struct named *named)
+{
+    strbuf_release(&named->texts);
+}
+
+/* Collecting */
+
+/* Joins repeated slashes. */
+static void add_collapsed(struct strbuf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != '/' || !i || text[i - 1] != '/')
+            strbuf_addch(out, text[i]);
+}
+
+static void add_text(struct named *named, const char *text, size_t len)
+{
+    CLEANUP(strbuf) struct strbuf collapsed = STRBUF_INIT;
+    if (!len || named->beyond)
+        return;
+    if (len > TEXT_BYTES) {
+        add_collapsed(&collapsed, text, len);
+        text = collapsed.buf;
+        len = collapsed.len;
+    }
+    if (len > TEXT_BYTES && (strcspn(text, WHITE) < len || !strpbrk(text, ".%")))
+        return; /* content, or encoded content */
+    if (len > TEXT_BYTES)
+        named->beyond = "a text in its arguments is longer than 64 KiB and may be a path";
+    else if (named->count == TEXTS_MAX)
+        named->beyond = "its arguments hold more than 4096 texts";
+    else if (named->texts.len + len > ALL_BYTES)
+        named->beyond = "its arguments hold more than 4 MiB of text";
+    if (named->beyond)
+        return;
+    strbuf_add(&named->texts, text, len);
+    strbuf_addch(&named->texts, '\0');
+    named->count++;
+}
+
+/* The parser bounds the depth. */
+void named_collect(struct named *named, const struct json *arguments)
+{
+    if (!arguments || named->beyond)
+        return;
+    if (arguments->key)
+        add_text(named, arguments->key, strlen(arguments->key));
+    if (arguments->type == JSON_STRING)
+        add_text(named, arguments->text, arguments->len);
+    if (arguments->type == JSON_OBJECT || arguments->type == JSON_ARRAY)
+        json_each (member, arguments)
+            named_collect(named, member);
+}
+
+/* Looking */
+
+static char *say(const char *path, const struct guarded *place)
+{
+    size_t len = strlen(path);
+    const char *from = len > SHOWN_BYTES ? path + len - SHOWN_BYTES : path;
+    while (from > path && ((unsigned char)*from & 0xC0) == 0x80)
+        from++; /* do not split a character */
+    return xasprintf("names a protected place: %s%s (%s)", from > path ? "…" : "", from, place->why);
+}
+
+/* The target of the path, relative to the root; NULL: outside of the project. */
+static char *resolve(const struct beneath *root, const char *path)
+{
+    struct err ignored = ERR_INIT;
+    struct beneath_place place;
+    CLEANUP(free)
+    char *whole = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", beneath_path(root), path);
+    CLEANUP(free) char *tidy = beneath_tidy(whole);
+    CLEANUP(free) char *absolute = tidy ? xasprintf("/%s", tidy) : NULL;
+    if (!absolute || beneath_resolve(root, absolute, &place, &ignored) < 0)
+        return NULL;
+    char *found = steal(&place.path);
+    beneath_place_release(&place);
+    return found;
+}
+
+/* Checks one spelling as a path. */
+static char *look_at(const struct guards *guards, const char *path)
+{
+    CLEANUP(free) char *tidy = beneath_tidy(path); /* NULL: it climbs above its start */
+    if (tidy && strlen(tidy) >= PATH_MAX)
+        return NULL;
+    CLEANUP(free) char *found = guards->root ? resolve(guards->root, path) : NULL;
+    const char *forms[] = {found, tidy, path};
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        const struct guarded *place = forms[i] ? guards_find(guards, forms[i], NULL) : NULL;
+        if (place && place->guard == GUARD_PROTECTED)
+            return say(forms[i], place);
+    }
+    return NULL;
+}
+
+/* The path of a file: address, with or without a host; NULL: another text. */
+static const char *address_path(const char *text)
+{
+    if (strncasecmp(text, "file:", 5) != 0)
+        return NULL;
+    text += 5;
+    if (strncmp(text, "//", 2) != 0)
+        return text;
+    const char *slash = strchr(text + 2, '/');
+    return slash ? slash : text + 2;
+}
+
+static int hex(char c)
+{
+    if (!isxdigit((unsigned char)c))
+        return -1;
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* Decodes %XX in place; false: nothing to decode. */
+static bool decode(char *text)
+{
+    char *to = text;
+    bool any = false;
+    for (const char *at = text; *at; at++) {
+        bool coded = *at == '%' && hex(at[1]) >= 0 && hex(at[2]) >= 0;
+        *to++ = coded ? (char)(hex(at[1]) * 16 + hex(at[2])) : *at;
+        at += coded ? 2 : 0;
+        any |= coded;
+    }
+    *to = '\0';
+    return any;
+}
+
+static void strip(char *text)
+{
+    size_t from = strspn(text, WHITE), len = strlen(text + from);
+    memmove(text, text + from, len + 1);
+    while (len && strchr(WHITE, text[len - 1]))
+        text[--len] = '\0';
+}
+
+static char *look_at_pieces(const struct guards *guards, const char *text)
+{
+    char *found = NULL;
+    if (strlen(text) >= PATH_MAX || !text[strcspn(text, BETWEEN)] || strpbrk(text, "\r\n"))
+        return NULL;
+    size_t len;
+    for (int count = 0; *text && count < PIECES_MAX && !found; count++, text += len + (text[len] != '\0')) {
+        len = strcspn(text, BETWEEN);
+        CLEANUP(free) char *piece = xmemdup0(text, len);
+        strip(piece);
+        if (*piece)
+            found = look_at(guards, piece);
+    }
+    return found;
+}
+
+static char *look_at_text(const struct guards *guards, const char *given)
+{
+    CLEANUP(free) char *text = xstrdup(given);
+    for (int i = 0; i <= DECODINGS; i++) {
+        strip(text);
+        const char *path = address_path(text);
+        char *found = *text ? look_at(guards, text) : NULL;
+        if (!found && path && *path)
+            found = look_at(guards, path);
+        if (!found)
+            found = look_at_pieces(guards, text);
+        if (found || !decode(text))
+            return found;
+    }
+    return NULL;
+}
+
+char *named_find(const struct named *named, const struct beneath *root)
+{
+    struct guards guards;
+    char *found = NULL;
+    if (!named->count && !named->beyond)
+        return NULL;
+    guards_init(&guards, root);
+    for (size_t at = 0; at < named->texts.len && !found; at += strlen(named->texts.buf + at) + 1)
+        found = look_at_text(&guards, named->texts.buf + at);
+    guards_release(&guards);
+    return found || !named->beyond ? found : xasprintf("may name a protected place (%s)", named->beyond);
 }

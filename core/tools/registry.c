@@ -1,11 +1,20 @@
+/* Keeps the tools of a session: the registry, the built-in list, and the parts every tool shares. */
+
 #include "registry.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
+#include "bounded.h"
+#include "event/emitter.h"
+#include "outcome.h"
 #include "schema.h"
+#include "tool.h"
 #include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
 
 #define NAME_MAX_CHARS 64
 #define ANY_OBJECT     "{\"type\":\"object\"}"
@@ -59,7 +68,7 @@ static int check_tool(struct registry *registry, const struct tool *tool, const 
     if (!tool->work == !tool->start)
         BUG("the tool %s has %s way to run", spec->name, tool->work ? "more than one" : "no");
 
-    /* The values point into the text they were parsed from, and nobody promises that the tool's own stays. */
+    /* The values point into the parsed text, and the tool's own text may not live long enough. */
     char *text = arena_strdup(&registry->arena, spec->parameters ? spec->parameters : ANY_OBJECT);
     *schema = json_parse(&registry->arena, text, strlen(text), err);
     if (!*schema || schema_check(*schema, err))
@@ -87,7 +96,7 @@ int registry_replace(struct registry *registry, const struct tool *tool, struct 
     int64_t index = hash_map_get(&registry->by_name, tool->spec.name, -1);
     const struct json *schema;
     if (index < 0)
-        return err_set(err, "there is no tool named %.80s", tool->spec.name);
+        return err_set(err, "unknown tool %.80s", tool->spec.name);
     if (check_tool(registry, tool, &schema, err))
         return -1;
     registry->entries[index] = (struct entry){tool, schema};
@@ -148,7 +157,7 @@ int registry_validate(const struct registry *registry, const struct tool *tool, 
 {
     int64_t index = hash_map_get(&registry->by_name, tool->spec.name, -1);
     if (index < 0)
-        return err_set(err, "there is no tool named %s", tool->spec.name);
+        return err_set(err, "unknown tool %s", tool->spec.name);
     return schema_validate(registry->entries[index].schema, arguments, err);
 }
 
@@ -180,4 +189,185 @@ struct event_tool_info_list registry_to_event(const struct registry *registry, s
                                             .parameters = arena_memdup0(arena, schema.buf, schema.len)};
     }
     return (struct event_tool_info_list){items, registry->count};
+}
+
+/* ---- source ---- */
+
+void tool_changes_add(struct tool_changes *changes, const char *name, enum tool_fate what)
+{
+    GROW(changes->items, changes->count, changes->room);
+    changes->items[changes->count++] = (struct tool_change){name, what};
+}
+
+void tool_changes_release(struct tool_changes *changes)
+{
+    free(changes->items);
+    *changes = (struct tool_changes){0};
+}
+
+/* ---- builtin ---- */
+
+/* The tools every session has, in the order the model sees them: reading before writing. */
+
+const struct tool *const builtin_tools[] = {
+    &tool_list_dir,
+    &tool_read_file,
+    &tool_search_files,
+    &tool_get_context_pack,
+    &tool_write_file,
+    &tool_edit_file,
+    &tool_delete_file,
+    &tool_move_file,
+    &tool_run_script,
+    &tool_workspace_exec,
+    &tool_workspace_write_stdin,
+    &tool_workspace_kill,
+    &tool_run_code,
+    &tool_stage_input,
+    &tool_collect_outputs,
+    &tool_bring_back,
+    &tool_save_artifact,
+    &tool_load_artifact,
+    &tool_skill_list,
+    &tool_skill_load,
+    &tool_skill_run,
+    &tool_web_search,
+    NULL,
+};
+
+/* ---- tool ---- */
+
+/* Common parts of tools: names of effects, and the functions that fill a reply. */
+
+static const char *const effect_names[] = {
+    [EFFECT_UNKNOWN] = "UNKNOWN", [EFFECT_READ_ONLY] = "READ_ONLY",     [EFFECT_LOCAL_WRITE] = "LOCAL_WRITE",
+    [EFFECT_NETWORK] = "NETWORK", [EFFECT_DESTRUCTIVE] = "DESTRUCTIVE",
+};
+
+const char *effect_name(enum effect effect)
+{
+    return (size_t)effect < COUNT_OF(effect_names) ? effect_names[effect] : effect_names[EFFECT_UNKNOWN];
+}
+
+enum effect effect_from_name(const char *name)
+{
+    for (size_t i = 0; name && i < COUNT_OF(effect_names); i++)
+        if (strcasecmp(name, effect_names[i]) == 0)
+            return (enum effect)i;
+    return EFFECT_UNKNOWN;
+}
+
+enum effect effect_stronger(enum effect a, enum effect b)
+{
+    if (a == EFFECT_UNKNOWN || b == EFFECT_UNKNOWN)
+        return EFFECT_UNKNOWN;
+    return a > b ? a : b;
+}
+
+enum effect tool_call_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                             const struct json *arguments)
+{
+    return tool->effect ? tool->effect(tool, env, call, arguments) : tool->spec.effect;
+}
+
+bool tool_run_must_ask(const struct tool_run *run)
+{
+    return !run->confirm_write &&
+           tool_call_effect(run->tool, run->env, run->call, run->arguments) == EFFECT_DESTRUCTIVE;
+}
+
+/* A reply may be set again; the last one counts. Citations stay. */
+static void forget_body(struct tool_reply *reply)
+{
+    free(reply->output);
+    free(reply->error);
+    change_set_free(reply->changes);
+    if (reply->recorded)
+        outcome_release(reply->recorded);
+    free(reply->recorded);
+    reply->output = NULL;
+    reply->error = NULL;
+    reply->changes = NULL;
+    reply->recorded = NULL;
+}
+
+void tool_reply_release(struct tool_reply *reply)
+{
+    forget_body(reply);
+    for (size_t i = 0; i < reply->citation_count; i++)
+        free(reply->citations[i].ref);
+    free(reply->citations);
+    *reply = (struct tool_reply){0};
+}
+
+void tool_reply_error(struct tool_reply *reply, const char *fmt, ...)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vaddf(&text, fmt, args);
+    va_end(args);
+    forget_body(reply); /* only now, because the arguments may point into it */
+    reply->type = REPLY_ERROR;
+    reply->error = strbuf_detach(&text, NULL);
+}
+
+void tool_reply_output(struct tool_reply *reply, char *take_json)
+{
+    forget_body(reply);
+    reply->type = REPLY_OUTPUT;
+    reply->output = take_json;
+}
+
+void tool_reply_page(struct tool_reply *reply, char *take_json)
+{
+    tool_reply_output(reply, take_json);
+    reply->page = true;
+}
+
+void tool_reply_recorded(struct tool_reply *reply, const struct outcome *take_outcome)
+{
+    forget_body(reply);
+    reply->type = REPLY_RECORDED;
+    reply->recorded = xcalloc(1, sizeof(*reply->recorded));
+    *reply->recorded = *take_outcome;
+}
+
+void tool_reply_propose(struct tool_reply *reply, struct change_set *take_changes)
+{
+    forget_body(reply);
+    reply->type = REPLY_PROPOSAL;
+    reply->changes = take_changes;
+}
+
+void tool_reply_propose_own(struct tool_reply *reply, struct change_set *take_changes)
+{
+    tool_reply_propose(reply, take_changes);
+    reply->tool_writes = true;
+}
+
+void tool_reply_ask(struct tool_reply *reply)
+{
+    tool_reply_output(reply, xstrdup("{\"needs_confirmation\":true}"));
+}
+
+void tool_reply_cite(struct tool_reply *reply, const char *ref, bool web)
+{
+    GROW(reply->citations, reply->citation_count, reply->citation_room);
+    reply->citations[reply->citation_count++] = (struct citation){xstrdup(ref), web};
+}
+
+void tool_run_say(struct tool_run *run, const char *stream, const char *text)
+{
+    emit(run->emitter, &(struct event){.type = EVENT_TOOL_OUTPUT,
+                                       .tool_output = {.call = run->call, .stream = stream, .text = text}});
+}
+
+int web_mode_from_name(const char *name)
+{
+    static const char *const names[] = {[WEB_OFF] = "off", [WEB_AUTO] = "auto", [WEB_ON] = "on"};
+    for (size_t i = 0; name && i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    return -1;
 }

@@ -1,8 +1,8 @@
-/* Checking a value against a schema, and a schema against what we understand.
+/* Checks a value against a schema, and a schema against the supported keywords.
  *
- * The sentence an error makes is read by a model that must mend its call from it, so it begins with the place and says
- * both what is wanted and what was there. The path is kept on one strbuf that grows and shrinks with the descent; the
- * depth is bounded because both texts were parsed with JSON_DEPTH_MAX. */
+ * A model must correct its call from the error. So the sentence begins with the path and gives both the expected and
+ * the actual value. The path is kept in one strbuf that grows and shrinks with the descent. The depth is bounded
+ * because both texts were parsed with JSON_DEPTH_MAX. */
 
 #include "schema.h"
 #include "base/json.h"
@@ -105,7 +105,7 @@ static size_t enter_item(struct strbuf *path, size_t index)
     return before;
 }
 
-/* Appends `value` as JSON, cut when it is long. */
+/* Appends `value` as JSON, cut if it is long. */
 static void show(struct strbuf *out, const struct json *value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -280,7 +280,7 @@ int schema_validate(const struct json *schema, const struct json *value, struct 
     return schema ? validate(schema, value, &path, err) : 0;
 }
 
-/* Schemas. A keyword we use must have the shape we read it in; the others are not looked at. */
+/* Schemas. A supported keyword must have the expected shape; others are ignored. */
 
 static int check_schema(const struct json *schema, struct strbuf *path, struct err *err);
 

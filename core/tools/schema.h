@@ -9,5 +9,5 @@ struct json;
 
 /* 0, or -1 with a sentence that begins with the path of the field: "edits[2].old: missing". */
 int schema_validate(const struct json *schema, const struct json *value, struct err *err) CHECKED;
-/* 0 when `schema` itself is one we can check against. */
+/* Returns 0 if `schema` itself is supported. */
 int schema_check(const struct json *schema, struct err *err) CHECKED;

@@ -1,40 +1,185 @@
-/* search_files: a text or a regular expression in the files below a folder, in the order of their paths.
+/* search_files: finds a text or a regular expression in the files below a folder, in the order of their paths.
  *
- * Binary files are left out, and `.git`. The order is the same every time, so `offset` says where the next page
- * begins. */
+ * The tool compiles the pattern, walks the folder, and reads each text file line by line. It skips binary files and
+ * `.git`. The order is the same every time, so `offset` says where the next page begins.
+ *
+ * Regular expressions are PCRE2. It backtracks, so some expressions take exponential time. Limits keep them harmless:
+ *
+ * Compiling: the length of an expression and the depth of its groups are bounded.
+ *
+ * Steps and memory: PCRE2 counts both (MATCH_LIMIT, HEAP_LIMIT_KIB). But it restarts the step count at each position
+ * where a match may begin, and one step may scan the whole line. So this bounds memory, not time.
+ *
+ * Time: a callout runs before each item of the expression. It ends the match if the call was canceled, or if all lines
+ * of the search together used up the CPU time in pattern_new.
+ *
+ * JIT is off: it ignores the memory limit and needs memory that is writable and executable. */
 
+#include "search.h"
 #include "base/beneath.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "base/walk.h"
-#include "line_reader.h"
-#include "page.h"
-#include "pattern.h"
+#include "output_limit.h"
 #include "tool.h"
 #include "workspace/glob.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 
 #define LINE_MAX_BYTES 65536
 #define BINARY_PROBE   8192
 #define TEXT_SHOWN     240 /* bytes of a line */
 #define TEXT_BEFORE    80  /* of them before the match, when the line is longer */
 
+#define PATTERN_MAX_BYTES   4096    /* far above what a person writes */
+#define GROUP_DEPTH_MAX     64      /* compiling recurses once per group */
+#define MATCH_LIMIT         1000000 /* steps from one position: about 20 ms */
+#define HEAP_LIMIT_KIB      16384   /* bounds the backtracking depth too */
+#define CALLOUTS_PER_CLOCK  64      /* a clock call costs about as much as 20 callouts */
+#define UNMEASURED_LINE_MAX 512     /* bytes */
+
+struct pattern {
+    char *text; /* a plain one; NULL for an expression */
+    size_t len;
+    pcre2_code *code;
+    pcre2_match_context *limits;
+    pcre2_match_data *match;
+    const atomic_bool *cancelled;
+    uint64_t callouts; /* of the present line */
+    int64_t cpu_limit_ns;
+    int64_t cpu_start_ns, cpu_ns; /* CPU time when the current line began, 0 if not measured; CPU time of the lines
+                                   * before it */
+};
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Runs before each item of the expression. A negative number ends the match with that error. */
+static int pattern_callout(pcre2_callout_block *block, void *data)
+{
+    struct pattern *pattern = data;
+    (void)block;
+    if (pattern->cancelled && atomic_load_explicit(pattern->cancelled, memory_order_relaxed))
+        return PCRE2_ERROR_NOMATCH;
+    if (++pattern->callouts % CALLOUTS_PER_CLOCK)
+        return 0;
+    int64_t now_ns = thread_cpu_ns();
+    if (!pattern->cpu_start_ns)
+        pattern->cpu_start_ns = now_ns;
+    int64_t used_ns = pattern->cpu_ns + now_ns - pattern->cpu_start_ns;
+    return used_ns > pattern->cpu_limit_ns ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+static pcre2_code *compile_pattern(const char *text, struct err *err)
+{
+    if (strncmp(text, "(*", 2) == 0) { /* options that would change the limits, the line ends or the character set */
+        err_set(err, "bad regular expression: it may not begin with (*");
+        return NULL;
+    }
+    if (strlen(text) > PATTERN_MAX_BYTES) {
+        err_set(err, "the regular expression is longer than %d bytes", PATTERN_MAX_BYTES);
+        return NULL;
+    }
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_set_max_pattern_length(context, PATTERN_MAX_BYTES);
+    pcre2_set_parens_nest_limit(context, GROUP_DEPTH_MAX);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF); /* lines come one by one: a carriage return inside is a character */
+    int code;
+    size_t at;
+    pcre2_code *compiled = pcre2_compile(
+        (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+        PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT, &code, &at, context);
+    pcre2_compile_context_free(context);
+    if (!compiled) {
+        char why[256];
+        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
+        err_set(err, "bad regular expression at character %zu: %s", utf8_count(text, at) + 1, why);
+    }
+    return compiled;
+}
+
+struct pattern *pattern_new(const char *text, bool regex, int64_t cpu_ms, const atomic_bool *cancelled, struct err *err)
+{
+    pcre2_code *code = regex ? compile_pattern(text, err) : NULL;
+    if (regex && !code)
+        return NULL;
+    struct pattern *pattern = xcalloc(1, sizeof(*pattern));
+    pattern->cancelled = cancelled;
+    pattern->cpu_limit_ns = cpu_ms * 1000000;
+    if (!regex) {
+        pattern->text = xstrdup(text);
+        pattern->len = strlen(text);
+        return pattern;
+    }
+    pattern->code = code;
+    pattern->match = pcre2_match_data_create(1, NULL); /* only the start of a match is needed */
+    pattern->limits = pcre2_match_context_create(NULL);
+    if (!pattern->match || !pattern->limits)
+        BUG("out of memory");
+    pcre2_set_match_limit(pattern->limits, MATCH_LIMIT);
+    pcre2_set_heap_limit(pattern->limits, HEAP_LIMIT_KIB);
+    pcre2_set_callout(pattern->limits, pattern_callout, pattern);
+    return pattern;
+}
+
+void pattern_free(struct pattern *pattern)
+{
+    if (!pattern)
+        return;
+    free(pattern->text);
+    pcre2_match_context_free(pattern->limits);
+    pcre2_match_data_free(pattern->match);
+    pcre2_code_free(pattern->code);
+    free(pattern);
+}
+
+enum pattern_result pattern_find(struct pattern *pattern, const char *line, size_t len, size_t *at)
+{
+    if (pattern->text) {
+        const char *found = memmem(line, len, pattern->text, pattern->len);
+        if (found)
+            *at = (size_t)(found - line);
+        return found ? PATTERN_FOUND : PATTERN_NOT_FOUND;
+    }
+    /* A short line is measured only if it needs many callouts: reading the clock would cost more than the match. */
+    pattern->callouts = 0;
+    pattern->cpu_start_ns = len > UNMEASURED_LINE_MAX ? thread_cpu_ns() : 0;
+    int rc = pcre2_match(pattern->code, (PCRE2_SPTR)line, len, 0, 0, pattern->match, pattern->limits);
+    if (pattern->cpu_start_ns)
+        pattern->cpu_ns += thread_cpu_ns() - pattern->cpu_start_ns;
+    if (rc >= 0)
+        *at = pcre2_get_ovector_pointer(pattern->match)[0];
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return PATTERN_NOT_FOUND;
+    return rc >= 0 ? PATTERN_FOUND : PATTERN_TOO_EXPENSIVE; /* other errors: a limit, or a recursion without end */
+}
+
 struct search {
     struct tool_run *run;
     struct pattern *pattern;
     struct glob *glob;  /* NULL: every file */
-    bool glob_on_name;  /* a glob without '/' is about the file's name, wherever it is */
-    size_t below;       /* where the part of a path begins that the glob is about */
+    bool glob_on_name;  /* a glob without '/' is matched against the file's name in any folder */
+    size_t below;       /* where the part of a path begins that the glob is matched against */
     int64_t skip, most; /* matches to leave out, to show */
     struct strbuf entries;
     struct json_writer w;
     int64_t seen, shown;
     size_t room;
     int64_t files, long_lines, unreadable;
-    bool full; /* there is more than this page shows */
+    bool full;     /* there are more matches than this page shows */
+    char *failure; /* why the search ended early, or NULL */
 };
 
 static void search_cleanup(struct search *search)
@@ -42,11 +187,12 @@ static void search_cleanup(struct search *search)
     pattern_free(search->pattern);
     glob_free(search->glob);
     strbuf_release(&search->entries);
+    free(search->failure);
 }
 
 static bool stopped(const struct search *search)
 {
-    return search->full || tool_run_cancelled(search->run);
+    return search->full || search->failure || tool_run_cancelled(search->run);
 }
 
 /* The part of a long line around the match. */
@@ -119,8 +265,12 @@ static void search_open_file(struct search *search, const char *path, int fd)
         /* A carriage return belongs to the line end, so that `;$` means the same in every file. */
         size_t len = line.len - (line.len > 0 && line.text[line.len - 1] == '\r');
         size_t at;
-        if (pattern_find(search->pattern, line.text, len, &at))
+        enum pattern_result result = pattern_find(search->pattern, line.text, len, &at);
+        if (result == PATTERN_FOUND)
             add_match(search, path, number, line.text, len, at);
+        else if (result == PATTERN_TOO_EXPENSIVE)
+            search->failure =
+                xasprintf("the pattern is too expensive for %s:%lld; simplify it", path, (long long)number);
     }
 }
 
@@ -152,11 +302,11 @@ static void search_folder(struct search *search, const char *path, int fd)
     static const struct walk_visitor visitor = {.entry = search_entry, .denied = count_denied};
     struct walk_options options = {
         .order = WALK_BY_PATH, .skip_git = true, .cancelled = &search->run->deadline.cancelled};
-    struct err ignored = ERR_INIT; /* the caller looks at the flag itself */
+    struct err ignored = ERR_INIT; /* the caller checks the flag itself */
     (void)!walk_tree(fd, strcmp(path, ".") == 0 ? "" : path, &options, &visitor, search, &ignored);
 }
 
-/* Sets up what is looked for. False with the error in the reply. */
+/* Sets up the search. Returns false with the error in the reply. */
 static bool prepare(struct search *search, struct tool_reply *reply)
 {
     const struct json *arguments = search->run->arguments;
@@ -169,7 +319,7 @@ static bool prepare(struct search *search, struct tool_reply *reply)
                          *text ? "pattern must be on one line: lines are searched one by one" : "pattern is empty");
         return false;
     }
-    search->pattern = pattern_new(text, regex, &err);
+    search->pattern = pattern_new(text, regex, PATTERN_CPU_MS, &search->run->deadline.cancelled, &err);
     if (search->pattern && glob) {
         search->glob = glob_new(glob, &err);
         search->glob_on_name = !strchr(glob, '/');
@@ -236,6 +386,8 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
         search_open_file(&search, path, fd);
     if (tool_run_cancelled(run))
         tool_reply_error(reply, "cancelled after %lld files", (long long)search.files);
+    else if (search.failure)
+        tool_reply_error(reply, "%s", search.failure);
     else
         answer(&search, reply);
 }
@@ -258,7 +410,7 @@ const struct tool tool_search_files = {
                 "\"path\":{\"type\":\"string\",\"minLength\":1,\"default\":\".\","
                 "\"description\":\"folder or file, relative to the workspace\"},"
                 "\"regex\":{\"type\":\"boolean\",\"default\":false,"
-                "\"description\":\"pattern is an extended regular expression\"},"
+                "\"description\":\"pattern is a regular expression (PCRE2)\"},"
                 "\"glob\":{\"type\":\"string\",\"minLength\":1,\"description\":\"only files that match: *.c by "
                 "name, src/**/*.c by path below the folder\"},"
                 "\"max\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
@@ -268,4 +420,55 @@ const struct tool tool_search_files = {
                 "\"required\":[\"pattern\"],\"additionalProperties\":false}",
         },
     .work = search_files,
+};
+
+/* ---- get_context_pack ---- */
+
+#define PACK_DEFAULT 8
+#define PACK_MAX     50
+
+static void get_context_pack(struct tool_run *run, struct tool_reply *reply)
+{
+    struct context_source *source = run->env->context;
+    if (!source) {
+        tool_reply_error(reply, "this session keeps no context to search; use search_files and read_file");
+        reply->final = true;
+        return;
+    }
+    int64_t limit = json_int(json_get(run->arguments, "max"), PACK_DEFAULT);
+    if (limit < 1)
+        limit = 1;
+    if (limit > PACK_MAX)
+        limit = PACK_MAX;
+    const char *query = json_str(json_get(run->arguments, "query"), "");
+    CLEANUP(free) char *pack = source->pack(source, query, (size_t)limit, &run->deadline.cancelled);
+    if (!pack) {
+        tool_reply_error(reply, tool_run_cancelled(run) ? "cancelled" : "no context could be put together");
+        return;
+    }
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "query", query);
+    json_add_raw(&w, "entries", pack);
+    json_close(&w, '}');
+    tool_reply_output(reply, strbuf_detach(&out, NULL));
+}
+
+static const char *const query_key[] = {"context:{query}", NULL};
+
+const struct tool tool_get_context_pack = {
+    .spec =
+        {
+            .name = "get_context_pack",
+            .description = "Find the passages of the workspace that fit a question best, with their paths.",
+            .effect = EFFECT_READ_ONLY,
+            .idempotent = true,
+            .resource_keys = query_key,
+            .parameters = "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"minLength\":1,"
+                          "\"description\":\"what you want to know, in a few words\"},\"max\":{\"type\":\"integer\","
+                          "\"minimum\":1,\"maximum\":50,\"default\":8,\"description\":\"at most this many passages\"}},"
+                          "\"required\":[\"query\"],\"additionalProperties\":false}",
+        },
+    .work = get_context_pack,
 };

@@ -1,9 +1,8 @@
-/* skill_list, skill_load, skill_run: folders with a SKILL.md that the user has, for an agent to read and to run things
- * of.
+/* skill_list, skill_load, skill_run: list, read and run the user's skills (folders with a SKILL.md).
  *
- * A skill that is run is first staged, read-only, as skills/<name> of the session's workspace, and again when it
- * changed. Its command starts there; what it leaves in out/ is collected with the answer, unless the call says what to
- * collect. */
+ * skill_run first stages the skill, read-only, as skills/<name> of the session's workspace, and again after it
+ * changed. The command starts in that folder. The answer includes the files it left in out/, unless the call names
+ * others. */
 
 #include "base/arena.h"
 #include "base/beneath.h"
@@ -11,11 +10,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "long_text.h"
-#include "place.h"
-#include "place_job.h"
+#include "file_tools.h"
+#include "output_limit.h"
+#include "runtime.h"
+#include "runtime_job.h"
 #include "spool.h"
-#include "stage_tools.h"
 #include "workspace/exec.h"
 #include "workspace/mime.h"
 #include "workspace/skills.h"
@@ -23,25 +22,25 @@
 #include <errno.h>
 #include <string.h>
 
-#define SKILL_TIMEOUT_S 300               /* when none is said */
-#define FILE_BYTES_MAX  ((size_t)1 << 20) /* of a skill, for reading */
+#define SKILL_TIMEOUT_S 300               /* if the call gives none */
+#define FILE_BYTES_MAX  ((size_t)1 << 20) /* of a skill file, for reading */
 #define USUAL_FILES     20
-#define LEFT_MAX        20    /* named of folders that are no skills */
-#define ANSWER_ROOM     11000 /* characters of what was printed and collected */
-#define CONTENT_ROOM    4000  /* of collected files */
+#define LEFT_MAX        20    /* folders listed as invalid skills */
+#define ANSWER_ROOM     11000 /* characters of printed text and collected files */
+#define CONTENT_ROOM    4000  /* characters of collected files */
 
 static const char *argument(const struct tool_run *run, const char *name)
 {
     return json_str(json_get(run->arguments, name), "");
 }
 
-static void find_skills(struct skills *skills, const struct place *place)
+static void find_skills(struct skills *skills, const struct runtime *runtime)
 {
-    const struct place_options *said = place_said(place);
+    const struct runtime_options *said = runtime_said(runtime);
     skills_list_all(skills, said->project, said->skills);
 }
 
-/* The skill of that name; an error that names those that there are. */
+/* Finds a skill by name; the error lists the names that exist. */
 static const struct skill *find_skill(const struct skills *skills, const char *name, struct err *err)
 {
     const struct skill *skill = skills_find(skills, name);
@@ -50,13 +49,13 @@ static const struct skill *find_skill(const struct skills *skills, const char *n
     CLEANUP(strbuf) struct strbuf names = STRBUF_INIT;
     for (size_t i = 0; i < skills->count; i++)
         strbuf_addf(&names, "%s%s", i ? ", " : "", skills->items[i].name);
-    err_set(err, "there is no skill %.80s (there are: %.300s)", name, names.len ? names.buf : "none");
+    err_set(err, "unknown skill %.80s (known: %.300s)", name, names.len ? names.buf : "none");
     return NULL;
 }
 
 /* ---- skill_list ---- */
 
-/* What looks like a skill and is none, so that nobody wonders where it is. */
+/* Lists folders that look like skills but are not, so that a user can find out why a skill is missing. */
 static void write_left(struct json_writer *w, const struct skills *skills)
 {
     if (!skills->left_count)
@@ -76,8 +75,8 @@ static void list(struct tool_run *run, struct tool_reply *reply)
     struct skills skills = {0};
     struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
-    if (run->env->place)
-        find_skills(&skills, run->env->place);
+    if (run->env->runtime)
+        find_skills(&skills, run->env->runtime);
     json_open(&w, NULL, '{');
     json_open(&w, "skills", '[');
     for (size_t i = 0; i < skills.count; i++) {
@@ -141,8 +140,8 @@ static void load(struct tool_run *run, struct tool_reply *reply)
     struct skills skills = {0};
     struct strbuf out = STRBUF_INIT;
     struct err err = ERR_INIT;
-    if (run->env->place)
-        find_skills(&skills, run->env->place);
+    if (run->env->runtime)
+        find_skills(&skills, run->env->runtime);
     const struct skill *skill = find_skill(&skills, argument(run, "name"), &err);
     if (skill && write_skill(&out, run, skill, &err) == 0) {
         tool_reply_page(reply, strbuf_detach(&out, NULL));
@@ -174,17 +173,17 @@ const struct tool tool_skill_load = {
 /* ---- skill_run ---- */
 
 struct skill_call {
-    struct place_job job;
+    struct runtime_job job;
     struct program *program;
     struct program_result result;
     bool ran;
     char *name;             /* of the skill */
-    struct strbuf left_out; /* its links that lead out of it */
-    struct arena arena;     /* its variables */
+    struct strbuf left_out; /* its links that point outside of it */
+    struct arena arena;     /* holds its variables */
     struct call_prints printed;
 };
 
-static void release(struct place_job *job)
+static void release(struct runtime_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     if (call->ran)
@@ -196,7 +195,7 @@ static void release(struct place_job *job)
     free(call);
 }
 
-/* The files that the call asked for, or what is in out/. Those that a failed command left empty say nothing. */
+/* Collects the files that the call names, or everything in out/. Skips empty files of a failed command. */
 static int collect(struct skill_call *call, struct output_spec *spec, struct collected *files, struct err *err)
 {
     const struct json *asked = json_get(call->job.run->arguments, "outputs");
@@ -225,15 +224,15 @@ static int collect(struct skill_call *call, struct output_spec *spec, struct col
     return 0;
 }
 
-/* What of the room for two texts is left for one: half of it, and what the other does not need. */
+/* The space for one of two texts: half of `room`, plus the part of the other half that `other` does not need. */
 static size_t share(size_t room, const struct spool *other)
 {
     size_t cost = spool_cost(other);
     return room - (cost < room / 2 ? cost : room / 2);
 }
 
-/* The specification has 16 KiB of each; an answer has less than that in all, so what one stream does not need the other
- * gets. */
+/* The specification allows 16 KiB per stream. An answer has less than that in all, so each stream may use the space
+ * that the other leaves. */
 static void write_streams(struct skill_call *call, struct json_writer *w, size_t room)
 {
     struct spool *kept = call->printed.kept;
@@ -242,7 +241,7 @@ static void write_streams(struct skill_call *call, struct json_writer *w, size_t
     spool_write(&kept[1], w, "stderr", "stderr_", err);
 }
 
-static void write_result(struct place_job *job)
+static void write_result(struct runtime_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     const struct process_end *end = &call->result.end;
@@ -268,7 +267,7 @@ static void write_result(struct place_job *job)
     if (err.text[0])
         json_add_str(&w, "warning", err.text);
     else if (!call->result.why)
-        place_warn(&w, job);
+        runtime_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
@@ -281,21 +280,21 @@ static void on_done(void *user, struct program_result *take_result)
     call->ran = true;
     call_prints_end(&call->printed);
     if (take_result->end.engine_failed) {
-        place_job_refuse(&call->job, "%s", take_result->why);
+        runtime_job_refuse(&call->job, "%s", take_result->why);
         return;
     }
-    place_job_answer(&call->job, write_result);
+    runtime_job_answer(&call->job, write_result);
 }
 
-/* On a thread: finds the skill and stages it. */
-static void stage(struct place_job *job)
+/* Finds the skill and stages it. On a pool thread. */
+static void stage(struct runtime_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     struct skills skills = {0};
-    /* A project that somebody else made may have skills with links to the user's files. */
+    /* A project from a third party may have skills with links to the user's files. */
     struct stage_options options = {
         .read_only = true, .strict = true, .allow_mount = true, .left_out = &call->left_out};
-    find_skills(&skills, job->run->env->place);
+    find_skills(&skills, job->run->env->runtime);
     const struct skill *skill = find_skill(&skills, argument(job->run, "skill"), &job->err);
     job->failed = !skill || skills_stage(job->ws, skill, &options, NULL, &job->err) < 0;
     if (skill)
@@ -303,12 +302,12 @@ static void stage(struct place_job *job)
     skills_release(&skills);
 }
 
-/* The call's variables, and those that say which skill it is. */
+/* Sets the call's variables, and those that identify the skill. */
 static int variables(struct env_vars *env, struct skill_call *call, const char *folder, struct err *err)
 {
-    const struct place_job *job = &call->job;
+    const struct runtime_job *job = &call->job;
     struct env_vars said;
-    if (exec_env_read(&said, &call->arena, json_get(job->run->arguments, "env"), &place_said(job->place)->commands,
+    if (exec_env_read(&said, &call->arena, json_get(job->run->arguments, "env"), &runtime_said(job->runtime)->commands,
                       err))
         return -1;
     struct env_var *vars = arena_calloc(&call->arena, said.count + 2, sizeof(*vars));
@@ -322,20 +321,20 @@ static int variables(struct env_vars *env, struct skill_call *call, const char *
     return 0;
 }
 
-static void begin(struct place_job *job)
+static void begin(struct runtime_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     const char *command = argument(job->run, "command"), *input = argument(job->run, "stdin");
     struct err err = ERR_INIT;
-    if (!place_job_goes_on(job))
+    if (!runtime_job_goes_on(job))
         return;
     int64_t said_s = json_int(json_get(job->run->arguments, "timeout_sec"), SKILL_TIMEOUT_S);
-    int64_t left_ms = place_job_time_ms(job, said_s * 1000);
+    int64_t left_ms = runtime_job_time_ms(job, said_s * 1000);
     if (left_ms <= 0) {
-        place_job_refuse(job, "there was no time left for it");
+        runtime_job_refuse(job, "there was no time left for it");
         return;
     }
-    struct programs *programs = place_programs(job->place, &err);
+    struct programs *programs = runtime_programs(job->runtime, &err);
     CLEANUP(free) char *cwd = xasprintf("skills/%s", call->name);
     CLEANUP(free) char *folder = programs ? xasprintf("%s/%s", programs_root(programs, job->ws->path), cwd) : NULL;
     struct program_spec spec = {.cmd = "sh",
@@ -350,10 +349,10 @@ static void begin(struct place_job *job)
     bool ready = programs && variables(&spec.env, call, folder, &err) == 0;
     call->program = ready ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
     if (!call->program)
-        place_job_refuse(job, "%s", err.text);
+        runtime_job_refuse(job, "%s", err.text);
 }
 
-/* What cannot be collected is refused before anything runs for it. */
+/* Refuses outputs that cannot be collected, before anything runs. */
 static bool outputs_are_wrong(struct tool_run *run)
 {
     CLEANUP(output_spec) struct output_spec spec = {0};
@@ -369,23 +368,23 @@ static bool outputs_are_wrong(struct tool_run *run)
 
 static void start_skill(struct tool_run *run)
 {
-    if (place_missing(run) || outputs_are_wrong(run))
+    if (runtime_missing(run) || outputs_are_wrong(run))
         return;
     struct skill_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct place_job){.run = run, .act = stage, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .act = stage, .then = begin, .release = release};
     strbuf_init(&call->left_out);
     call_prints_init(&call->printed, run, true);
     run->state = call;
-    place_job_launch(&call->job, argument(run, "command"));
+    runtime_job_launch(&call->job, argument(run, "command"));
 }
 
 static void cancel_skill(struct tool_run *run)
 {
     struct skill_call *call = run->state;
     if (!call || call->job.out || !call->program)
-        return; /* a thread has it: it comes back by itself */
+        return; /* the job runs on a thread and returns on its own */
     program_free(call->program);
-    place_job_cancelled(&call->job);
+    runtime_job_cancelled(&call->job);
 }
 
 const struct tool tool_skill_run = {
@@ -412,9 +411,9 @@ const struct tool tool_skill_run = {
                           "out/** if not "
                           "given\"}},"
                           "\"required\":[\"skill\",\"command\"],\"additionalProperties\":false}",
-            .timeout_s = PLACE_LONGEST_S,
+            .timeout_s = RUNTIME_LONGEST_S,
         },
-    .effect = place_effect,
+    .effect = runtime_effect,
     .start = start_skill,
     .cancel = cancel_skill,
 };

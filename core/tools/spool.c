@@ -1,12 +1,11 @@
-/* See spool.h. */
+/* Keeps the long output of a running command: its head and tail in memory, all of it in an artifact. */
 
 #include "spool.h"
 #include "artifact.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "long_text.h"
-#include "page.h"
+#include "output_limit.h"
 #include "tool.h"
 #include <inttypes.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static uint64_t bytes_in_all(const struct spool *spool)
     return spool->head.len + spool->beyond;
 }
 
-/* An artifact is text: what is none becomes U+FFFD, but not where a read happened to cut a character. */
+/* An artifact is text: invalid bytes become U+FFFD, except for a character that is split between two reads. */
 static void keep(struct spool *spool, const char *bytes, size_t len, bool end)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -37,7 +36,7 @@ static void keep(struct spool *spool, const char *bytes, size_t len, bool end)
     artifact_writer_add(spool->file, text.buf, text.len);
 }
 
-/* The next bytes of the stream, of which `before` came earlier. */
+/* Adds the next bytes of the stream; `before` bytes came earlier. */
 static void keep_some(struct spool *spool, uint64_t before, const char *bytes, size_t len)
 {
     uint64_t room = before < spool->max ? spool->max - before : 0;
@@ -67,7 +66,7 @@ static void add_to_tail(struct strbuf *tail, const char *bytes, size_t len)
 void spool_add(struct spool *spool, const char *bytes, size_t len)
 {
     size_t room = SPOOL_WINDOW - spool->head.len, first = len < room ? len : room;
-    /* It is filled before anything goes elsewhere, or it would not be the beginning. */
+    /* Fill it first, because it must be the beginning. */
     strbuf_add(&spool->head, bytes, first);
     if (!spool->spilled && first < len)
         spill(spool);
@@ -78,7 +77,7 @@ void spool_add(struct spool *spool, const char *bytes, size_t len)
     }
 }
 
-/* NULL: it could not be kept. */
+/* NULL: storing failed. */
 static struct artifact *end_file(struct spool *spool)
 {
     if (!spool->file)

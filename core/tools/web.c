@@ -1,7 +1,8 @@
-/* web_search: one request to the endpoint of the configuration, which answers {"results":[{"title","url","snippet"}]}.
+/* web_search: one request to the endpoint of the configuration, which answers
+ * {"results":[{"title","url","snippet"}]}.
  *
- * What comes back is a stranger's text. It is parsed within a size limit, only the three known fields are handed on,
- * and only http and https addresses count as sources. */
+ * The answer is untrusted text. It is parsed within a size limit, only the three known fields are passed on, and only
+ * http and https addresses count as sources. */
 
 #include "base/arena.h"
 #include "base/json.h"

@@ -1,26 +1,25 @@
 /* run_code: the fenced blocks of a text, or one piece of code, in the session's workspace, one after the other.
  *
- *   start ──► the workspace is had, the blocks are put into src/ ──► block after block runs ──► finished
- *                                                                       │ cancelled: the block is killed
+ *   start ──► open the workspace, write the blocks into src/ ──► run block after block ──► finished
+ *                                                                   │ canceled: the block is killed
  *
- * What is wrong with one block stops none of the others; each has its exit code in the answer. All of them together
- * have the call's time. */
+ * A failing block does not stop the others; the answer has the exit code of each. All blocks share the call's time. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "long_text.h"
-#include "place.h"
-#include "place_job.h"
+#include "output_limit.h"
+#include "runtime.h"
+#include "runtime_job.h"
 #include "spool.h"
 #include "workspace/inline.h"
 #include <string.h>
 
-#define BLOCK_TIMEOUT_S 60 /* when none is said */
+#define BLOCK_TIMEOUT_S 60 /* if the call gives none */
 
 struct code_call {
-    struct place_job job;
+    struct runtime_job job;
     struct arena arena;
     struct code_block *blocks;
     size_t count;
@@ -30,7 +29,7 @@ struct code_call {
     struct call_prints printed;
 };
 
-static void release(struct place_job *job)
+static void release(struct runtime_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     if (call->ran)
@@ -42,7 +41,7 @@ static void release(struct place_job *job)
 
 /* ---- the end ---- */
 
-static void write_result(struct place_job *job)
+static void write_result(struct runtime_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     struct strbuf out = STRBUF_INIT;
@@ -66,7 +65,7 @@ static void write_result(struct place_job *job)
     }
     json_close(&w, ']');
     if (!told)
-        place_warn(&w, job);
+        runtime_warn(&w, job);
     json_close(&w, '}');
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
@@ -79,11 +78,11 @@ static void on_done(void *user, struct inline_result *take_result)
     call->ran = true;
     call_prints_end(&call->printed);
     for (size_t i = 0; i < call->count; i++)
-        if (call->result.ends[i].engine_failed) { /* nothing of what came back is the code's */
-            place_job_refuse(&call->job, "%s", call->result.ends[i].why);
+        if (call->result.ends[i].engine_failed) { /* nothing in this result came from the code */
+            runtime_job_refuse(&call->job, "%s", call->result.ends[i].why);
             return;
         }
-    place_job_answer(&call->job, write_result);
+    runtime_job_answer(&call->job, write_result);
 }
 
 /* ---- the beginning ---- */
@@ -92,31 +91,31 @@ static int64_t block_time_ms(void *user)
 {
     const struct code_call *call = user;
     int64_t said_s = json_int(json_get(call->job.run->arguments, "timeout_sec"), BLOCK_TIMEOUT_S);
-    return place_job_time_ms(&call->job, said_s * 1000);
+    return runtime_job_time_ms(&call->job, said_s * 1000);
 }
 
-static void put_blocks(struct place_job *job)
+static void put_blocks(struct runtime_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     for (size_t i = 0; i < call->count && !job->failed; i++)
         job->failed = inline_put(job->ws, i, &call->blocks[i], &job->err) < 0;
 }
 
-static void begin(struct place_job *job)
+static void begin(struct runtime_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     struct err err = ERR_INIT;
-    if (!place_job_goes_on(job))
+    if (!runtime_job_goes_on(job))
         return;
-    struct inline_options options = {.programs = place_programs(job->place, &err),
+    struct inline_options options = {.programs = runtime_programs(job->runtime, &err),
                                      .ws = job->ws,
                                      .time_ms = block_time_ms,
-                                     .clean_env = command_policy_active(&place_said(job->place)->commands),
+                                     .clean_env = command_policy_active(&runtime_said(job->runtime)->commands),
                                      .call = job->run->call,
                                      .prints = call_prints_for(&call->printed)};
     call->running = options.programs ? inline_run(&options, call->blocks, call->count, on_done, call, &err) : NULL;
     if (!call->running)
-        place_job_refuse(job, "%s", err.text);
+        runtime_job_refuse(job, "%s", err.text);
 }
 
 static void find_blocks(struct code_call *call)
@@ -135,10 +134,10 @@ static void find_blocks(struct code_call *call)
     }
 }
 
-/* Code runs whatever it likes, so where commands are checked its interpreter must be one that may run anything. */
+/* Code can run any command. So if commands are checked, its interpreter must be one that may run anything. */
 static int check_interpreters(const struct code_call *call, struct err *err)
 {
-    const struct command_policy *policy = &place_said(call->job.run->env->place)->commands;
+    const struct command_policy *policy = &runtime_said(call->job.run->env->runtime)->commands;
     for (size_t i = 0; i < call->count; i++) {
         struct code_file file;
         if (code_block_file(&file, i, call->blocks[i].language, NULL) == 0 &&
@@ -150,30 +149,29 @@ static int check_interpreters(const struct code_call *call, struct err *err)
 
 static void start_code(struct tool_run *run)
 {
-    if (place_missing(run))
+    if (runtime_missing(run))
         return;
     struct err err = ERR_INIT;
     struct code_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct place_job){.run = run, .act = put_blocks, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .act = put_blocks, .then = begin, .release = release};
     call_prints_init(&call->printed, run, false);
     find_blocks(call);
     run->state = call;
     if (!call->count)
-        place_job_refuse(&call->job,
-                         "there is no code in it: give `code`, or a `text` with blocks between " CODE_FENCE);
+        runtime_job_refuse(&call->job, "no code: give `code`, or a `text` with blocks between " CODE_FENCE);
     else if (check_interpreters(call, &err))
-        place_job_refuse(&call->job, "%s; workspace_exec runs commands that are allowed", err.text);
+        runtime_job_refuse(&call->job, "%s; workspace_exec runs commands that are allowed", err.text);
     else
-        place_job_launch(&call->job, NULL);
+        runtime_job_launch(&call->job, NULL);
 }
 
 static void cancel_code(struct tool_run *run)
 {
     struct code_call *call = run->state;
     if (!call || call->job.out || !call->running)
-        return; /* a thread has it: it comes back by itself */
+        return; /* the job runs on a thread and returns on its own */
     inline_cancel(call->running);
-    place_job_cancelled(&call->job);
+    runtime_job_cancelled(&call->job);
 }
 
 const struct tool tool_run_code = {
@@ -195,9 +193,9 @@ const struct tool tool_run_code = {
                           "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
                           "\"description\":\"of each block, 60 if not given\"}},"
                           "\"additionalProperties\":false}",
-            .timeout_s = PLACE_LONGEST_S,
+            .timeout_s = RUNTIME_LONGEST_S,
         },
-    .effect = place_effect,
+    .effect = runtime_effect,
     .start = start_code,
     .cancel = cancel_code,
 };

@@ -1,45 +1,53 @@
 /* run_script: a Python script in a sandbox of the session's pool.
  *
  *   start ──► reading files ──► waiting for a box ──► running ──► the box is given back, the call finished
- *                  │ one is missing,       │ its time is    │ cancelled: the script and its box are ended
- *                  ▼ or too large          ▼ over, or asks  ▼
- *               finished                finished         finished, when the executor says so
+ *                  │ one is missing,       │ timeout, or    │ canceled: the script and its box are killed
+ *                  ▼ or too large          ▼ must ask       ▼
+ *               finished                finished         finished, when the executor reports the end
  *
- * The script's time begins with the call: what it waits for a box counts, or a busy pool would stretch every call by an
- * unknown while. It ends with the turn's, and a little before it, so that the script can still tell where it was.
+ * The script's time starts with the call and includes the wait for a box; otherwise a busy pool would stretch every
+ * call by an unknown time. It ends shortly before the turn's time, so that the script can still report its progress.
  *
- * Secrets are those that somebody declared for this session. A model may name any; what the harness finds in its
- * environment over there is not for the model to choose from, so other names are refused here.
+ * A script gets only the secrets that the user declared for this session. The model may name any secret, but it must
+ * not choose from the harness's environment, so other names are refused here.
  *
- * What a call may do follows from the tools that its script may see: as much as the strongest of them declares, and
- * without any what a script can do by itself. Those it did not name are not there for it.
+ * The effect of a call is the strongest effect among the tools its script may use. Without tools it is the effect of
+ * a plain script. Tools that the call does not name are not available to the script.
  *
- * The script works in a workspace of its own that is wiped afterwards, so nothing it does by itself needs a decision.
- * One whose tools destroy does: somebody has said so of them, and an engine may let them reach more than we know. Which
- * tools there are is known when there is a box, so that is when it is asked; the second execution runs it. What a
- * script needs of the turn's workspace is copied there; the copies are as old as the call. */
+ * The script works in a workspace of its own that is wiped afterwards, so its own actions need no approval. A script
+ * with DESTRUCTIVE tools does: their declaration says so, and a sandbox engine may let them reach more than Keyturn
+ * knows. The list of tools is known only once a box is up, so the question comes then; the second execution runs the
+ * script. Files of the turn's workspace are copied into the script's workspace when the call starts. */
 
+#include "script_tool.h"
+#include "base/beneath.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "sandbox/executor.h"
+#include "base/utf8.h"
+#include "base/walk.h"
 #include "sandbox/pool.h"
-#include "script_files.h"
+#include "sandbox/script.h"
 #include "tool.h"
+#include "workspace/glob.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 
-#define TIMEOUT_MAX_S  600 /* stands in the schema too */
-#define SHORTEST_S     1.0 /* that a harness takes */
-#define WORTH_S        0.5 /* with less it is not worth to begin */
+#define TIMEOUT_MAX_S  600 /* repeated in the schema */
+#define SHORTEST_S     1.0 /* shortest time a harness accepts */
+#define WORTH_S        0.5 /* with less time left the script is not started */
 #define SAY_WAITING_US 250000
 #define SECRETS_MAX    32
 
 struct script_call {
     struct tool_run *run;
     struct pool *pool;
-    struct loop_timer timer; /* while it waits */
+    struct loop_timer timer; /* while it waits for a box */
     struct pool_ticket *ticket;
     struct box *box;
     struct script_run *script;
@@ -47,7 +55,7 @@ struct script_call {
     int64_t started_us;
     const char *secrets[SECRETS_MAX + 1];
     const char **tools;    /* NULL: all */
-    struct loop_work work; /* while it reads */
+    struct loop_work work; /* while it reads files */
     bool reading, failed;
     struct script_files files;
     struct err err;
@@ -109,7 +117,8 @@ static void on_done(void *user, struct script_result *take_result)
 
 /* ---- a box ---- */
 
-/* What is left for the script, and how that is named: as asked for, unless the turn's time ends it. */
+/* The time left for the script. `named_s` is the time for messages: the requested one, unless the turn's time is
+ * shorter. */
 static double time_left_s(const struct script_call *call, double *named_s)
 {
     double waited_s = (double)(loop_now_us(call->run->env->loop) - call->started_us) / 1e6;
@@ -135,7 +144,7 @@ static void on_box(void *user, struct box *box, const char *why)
     if ((call->tools || call->files.count) && !pool_tools(call->pool)->chosen) {
         pool_give(call->pool, box, true);
         finish_error(call, "the harness of this sandbox is older than this program: it takes no files and no choice of "
-                           "tools (./dev image makes its image anew)");
+                           "tools (./dev image rebuilds its image)");
         return;
     }
     if (left_s < WORTH_S) {
@@ -219,7 +228,7 @@ static void files_read(struct loop_work *work)
 
 static void refuse(struct tool_run *run, const char *why)
 {
-    struct tool_reply reply = {.final = true}; /* that does not change within a turn */
+    struct tool_reply reply = {.final = true}; /* the condition does not change within a turn */
     tool_reply_error(&reply, "%s", why);
     tool_run_finish(run, &reply);
 }
@@ -232,7 +241,7 @@ static bool is_among(const char *const *names, const char *wanted)
     return false;
 }
 
-/* Names those that there are, so that the next call can be right. */
+/* The error lists the declared secrets, so that the model can correct the call. */
 static void refuse_secret(struct tool_run *run, const char *wanted, const char *const *names)
 {
     struct tool_reply reply = {0};
@@ -244,7 +253,7 @@ static void refuse_secret(struct tool_run *run, const char *wanted, const char *
     tool_run_finish(run, &reply);
 }
 
-/* True when all of them are there, or nobody knows yet; else names those that are. */
+/* Returns true if all named tools exist, or the tools are not known yet. Otherwise the error lists the tools. */
 static bool find_tools(struct tool_run *run, const struct toolset *set)
 {
     const struct json *missing = NULL;
@@ -257,13 +266,13 @@ static bool find_tools(struct tool_run *run, const struct toolset *set)
     CLEANUP(strbuf) struct strbuf there = STRBUF_INIT;
     for (size_t i = 0; i < set->count; i++)
         strbuf_addf(&there, "%s%s", i ? ", " : "", set->items[i].name);
-    tool_reply_error(&reply, "there is no tool %s for scripts (there are: %s)", json_str(missing, ""),
+    tool_reply_error(&reply, "unknown tool %s for scripts (known: %s)", json_str(missing, ""),
                      there.len ? there.buf : "none");
     tool_run_finish(run, &reply);
     return false;
 }
 
-/* Their names for the request. */
+/* The tools' names for the request. */
 static const char **name_tools(const struct json *list)
 {
     const char **names = list ? xcalloc((size_t)list->count + 1, sizeof(*names)) : NULL;
@@ -278,7 +287,7 @@ static enum effect effect_of(const struct toolset_tool *tool)
     return tool && *tool->effect ? effect_from_name(tool->effect) : EFFECT_LOCAL_WRITE;
 }
 
-/* The call names no tools that could matter: then it does not matter which there are. */
+/* The call uses no tools, so it need not wait for the list of tools. */
 static bool names_none(const struct json *list)
 {
     return list && (list->type != JSON_ARRAY || !list->count);
@@ -351,7 +360,7 @@ static void cancel_script(struct tool_run *run)
 {
     struct script_call *call = run->state;
     if (call->reading)
-        return; /* it sees that it was cancelled, and comes back */
+        return; /* the work sees the cancellation and returns */
     if (call->script)
         script_run_cancel(call->script, "cancelled");
     else
@@ -370,7 +379,7 @@ const struct tool tool_run_script = {
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
-            .resource_keys = (const char *const[]){"script:{script}", NULL}, /* each has a sandbox of its own */
+            .resource_keys = (const char *const[]){"script:{script}", NULL}, /* each script has a sandbox of its own */
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
                 "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
@@ -395,3 +404,148 @@ const struct tool tool_run_script = {
     .start = start_script,
     .cancel = cancel_script,
 };
+
+/* ---- script files ---- */
+
+#define SPECIAL "*?[{\\"
+
+struct gathering {
+    const struct beneath *root;
+    const atomic_bool *cancelled;
+    struct script_files *files;
+    struct hash_map seen;    /* paths already taken */
+    const struct glob *glob; /* NULL: every file */
+    size_t found;            /* matches of the pattern */
+    bool failed;
+    struct err *err;
+};
+
+static int take_file(struct gathering *g, const char *path)
+{
+    struct script_files *files = g->files;
+    CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
+    size_t left = SCRIPT_FILES_BYTES - files->bytes;
+    struct stat st;
+    g->found++;
+    if (hash_map_has(&g->seen, path))
+        return 0;
+    if (!utf8_valid(path, strlen(path)))
+        return err_set(g->err, "files: the name of %s is not UTF-8", path);
+    if (files->count == SCRIPT_FILES_MAX)
+        return err_set(g->err, "files: more than %d (name fewer)", SCRIPT_FILES_MAX);
+    /* One byte more than allowed, because 0 would mean no limit. */
+    if (beneath_read(g->root, path, &bytes, left + 1, &st, g->err) < 0 || bytes.len > left) {
+        if (bytes.len > left || (g->err && g->err->code == EFBIG))
+            return err_set(g->err, "files: more than %u MiB with %s (name fewer)", SCRIPT_FILES_BYTES >> 20, path);
+        return err_prefix(g->err, "files");
+    }
+    hash_map_put(&g->seen, path, 1);
+    files->bytes += bytes.len;
+    GROW(files->items, files->count, files->room);
+    struct script_file *file = &files->items[files->count++];
+    *file = (struct script_file){.path = xstrdup(path), .executable = st.st_mode & S_IXUSR};
+    file->bytes = strbuf_detach(&bytes, &file->len);
+    return 0;
+}
+
+static enum walk_next take_entry(void *user, const struct walk_entry *entry)
+{
+    struct gathering *g = user;
+    if (entry->type == DT_REG && (!g->glob || glob_match(g->glob, entry->path)))
+        g->failed = take_file(g, entry->path) < 0;
+    return g->failed ? WALK_STOP : WALK_CONTINUE;
+}
+
+/* Skips folders that cannot be read. */
+static enum walk_next ignore_denied(void *user, const char *path, int code)
+{
+    (void)user;
+    (void)path;
+    (void)code;
+    return WALK_CONTINUE;
+}
+
+static int take_folder(struct gathering *g, const char *path, int fd)
+{
+    static const struct walk_visitor visitor = {.entry = take_entry, .denied = ignore_denied};
+    struct walk_options options = {.order = WALK_BY_PATH, .skip_git = true, .cancelled = g->cancelled};
+    const char *prefix = strcmp(path, ".") == 0 ? "" : path;
+    return walk_tree(fd, prefix, &options, &visitor, g, g->err) < 0 || g->failed ? -1 : 0;
+}
+
+/* Takes a file, or all files below a folder. */
+static int take_path(struct gathering *g, const char *path, bool may_lack)
+{
+    struct err why = ERR_INIT;
+    CLEANUP(fd) int fd = beneath_openat(g->root, path, O_RDONLY, 0, &why);
+    struct stat st;
+    if (fd < 0 && may_lack && (why.code == ENOENT || why.code == ENOTDIR))
+        return 0;
+    if (fd < 0)
+        return err_set(g->err, "files: %s", why.text);
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return take_folder(g, path, fd);
+    return g->glob ? 0 : take_file(g, path);
+}
+
+/* Takes the files that match. The search starts at the literal prefix of the pattern. */
+static int take_matching(struct gathering *g, const char *pattern)
+{
+    size_t plain = strcspn(pattern, SPECIAL);
+    while (plain && pattern[plain - 1] != '/')
+        plain--;
+    CLEANUP(free) char *given = plain ? xmemdup0(pattern, plain) : xstrdup(".");
+    CLEANUP(free) char *folder = beneath_clean(g->root, given, g->err);
+    if (!folder)
+        return err_prefix(g->err, "files");
+    CLEANUP(free)
+    char *clean =
+        xasprintf("%s%s%s", strcmp(folder, ".") ? folder : "", strcmp(folder, ".") ? "/" : "", pattern + plain);
+    struct glob *glob = glob_new(clean, g->err);
+    if (!glob)
+        return err_prefix(g->err, "files");
+    g->glob = glob;
+    int rc = take_path(g, folder, true);
+    g->glob = NULL;
+    glob_free(glob);
+    return rc;
+}
+
+static int take_pattern(struct gathering *g, const char *pattern)
+{
+    int rc;
+    g->found = 0;
+    if (pattern[strcspn(pattern, SPECIAL)]) {
+        rc = take_matching(g, pattern);
+    } else {
+        CLEANUP(free) char *path = beneath_clean(g->root, pattern, g->err);
+        rc = path ? take_path(g, path, false) : err_prefix(g->err, "files");
+    }
+    if (atomic_load(g->cancelled))
+        return err_set(g->err, "cancelled");
+    if (rc == 0 && !g->found)
+        return err_set(g->err, "files: nothing is named by %s", pattern);
+    return rc;
+}
+
+int script_files_read(struct script_files *files, const struct beneath *root, const struct json *list,
+                      const atomic_bool *cancelled, struct err *err)
+{
+    struct gathering g = {.root = root, .cancelled = cancelled, .files = files, .err = err};
+    int rc = 0;
+    json_each (pattern, list)
+        if (rc == 0)
+            rc = take_pattern(&g, json_str(pattern, ""));
+    hash_map_release(&g.seen);
+    return rc;
+}
+
+void script_files_release(struct script_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->items[i].path);
+        free(files->items[i].bytes);
+    }
+    free(files->items);
+    *files = (struct script_files){0};
+}

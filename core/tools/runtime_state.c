@@ -1,18 +1,18 @@
-/* What there is in a workspace, for workspace.state: its tree, what was staged and what collected.
+/* Lists the content of a workspace for workspace.state: its tree, staged inputs and collected outputs.
  *
- * The tree is a bounded part of what there is, and of every folder in that part how much there is in it, listed or not.
- * What lies higher comes first, and at one height every folder gets as much of the list as the others, so that none
- * takes all of it. Of one folder its folders come before its files, and both by name.
+ * The tree is a bounded part of the files, and for every folder in it the total of its content, listed or not. Higher
+ * levels come first. Within one level all folders get an equal share of the list, so that none takes all of it. In a
+ * folder, folders come before files, both by name.
  *
- * One walk counts everything and keeps, of each folder, what might be listed of it; what is listed is chosen when all
- * is known. So that a huge tree costs little memory, no more is kept of one folder or at one depth than a few lists are
- * long. A file with several names counts in each folder that has one. */
+ * One walk counts everything and keeps candidates of each folder; the listed entries are chosen afterwards. To keep
+ * memory small for a huge tree, the number of candidates per folder and per depth is limited to a few times the
+ * length of the list. A file with several names counts in each folder that has one. */
 
 #include "base/beneath.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/walk.h"
-#include "place_inside.h"
+#include "runtime_internal.h"
 #include "workspace/layout.h"
 #include "workspace/metadata.h"
 #include <dirent.h>
@@ -23,18 +23,18 @@
 #define RECORDS_MAX 200
 #define ENTRIES_MAX 500          /* listed */
 #define FOLDER_MAX  100          /* of them in one folder */
-#define LEVEL_MAX   2000         /* kept at one depth, until it is known what is listed */
-#define PATHS_MAX   (128u << 10) /* bytes of all paths that are listed */
-#define TARGET_MAX  200          /* of a link; a longer one is not told */
+#define LEVEL_MAX   2000         /* candidates kept at one depth */
+#define PATHS_MAX   (128u << 10) /* bytes of all listed paths */
+#define TARGET_MAX  200          /* of a link; a longer target is left out */
 
 /* ---- the tree ---- */
 
 struct node {
-    struct node *parent; /* NULL: it is the root */
+    struct node *parent; /* NULL: the root */
     unsigned char type;
     bool listed;
     int depth;
-    int64_t bytes, count; /* a file's own, or of everything in a folder; and how much that is */
+    int64_t bytes, count; /* a file's own, or the totals of a folder */
     char *name, *target;  /* target: of a link, NULL */
     size_t path_len;
     struct node **kept; /* in order */
@@ -45,9 +45,9 @@ struct tree {
     const struct metadata *md;
     int64_t *files; /* of each skill */
     struct node root;
-    struct node *way[WALK_DEPTH_MAX + 1]; /* the folders that lead to where the walk is; NULL: it is not kept */
-    size_t level[WALK_DEPTH_MAX + 1];     /* kept at each depth … */
-    size_t most[WALK_DEPTH_MAX + 1];      /* … and at most of one folder there */
+    struct node *way[WALK_DEPTH_MAX + 1]; /* the folders from the root to the current position; NULL: not kept */
+    size_t level[WALK_DEPTH_MAX + 1];     /* candidates at each depth … */
+    size_t most[WALK_DEPTH_MAX + 1];      /* … and the maximum of one folder there */
     struct node **chosen;
     size_t chosen_count, paths;
 };
@@ -70,7 +70,7 @@ static const char *kind_of(unsigned char type)
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- candidates ---- */
 
 static void forget(struct tree *l, struct node *node)
 {
@@ -85,7 +85,7 @@ static void forget(struct tree *l, struct node *node)
     free(node);
 }
 
-/* What comes first in its folder: the folders of the layout in the root, then folders, then the rest. */
+/* Sort order in a folder: in the root the folders of the layout, then folders, then the rest. */
 static size_t rank(const struct walk_entry *entry)
 {
     static const enum layout_dir first[] = {LAYOUT_OUT, LAYOUT_WORK, LAYOUT_SKILLS, LAYOUT_RUNS};
@@ -122,7 +122,7 @@ static char *read_target(const struct walk_entry *entry)
     return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
 }
 
-/* Of every folder whose entries are at this depth. */
+/* Applies to every folder whose entries are at this depth. */
 static void trim(struct tree *l, struct node *folder, int depth)
 {
     if (depth > 0) {
@@ -134,7 +134,7 @@ static void trim(struct tree *l, struct node *folder, int depth)
         forget(l, folder->kept[--folder->kept_count]);
 }
 
-/* Where there is too much at one depth, every folder there keeps less of it. */
+/* Reduces the share of every folder at this depth if there are too many candidates. */
 static void make_room(struct tree *l, int depth)
 {
     while (l->level[depth] >= LEVEL_MAX && l->most[depth] > 1) {
@@ -143,7 +143,7 @@ static void make_room(struct tree *l, int depth)
     }
 }
 
-/* NULL: there is no room for it in its folder. */
+/* NULL: no room in its folder. */
 static struct node *keep(struct tree *l, struct node *folder, const struct walk_entry *entry)
 {
     make_room(l, entry->depth);
@@ -205,7 +205,7 @@ static enum walk_next see(void *user, const struct walk_entry *entry)
     return WALK_CONTINUE;
 }
 
-/* What cannot be read is not listed; its folder is. */
+/* Unreadable content is not listed; its folder is. */
 static enum walk_next shut(void *user, const char *path, int code)
 {
     (void)user;
@@ -214,9 +214,9 @@ static enum walk_next shut(void *user, const char *path, int code)
     return WALK_CONTINUE;
 }
 
-/* ---- what is listed ---- */
+/* ---- choosing entries ---- */
 
-/* The most of each folder with which all of them fit; 1 where even that is too much. */
+/* The largest share per folder with which all of them fit; 1 if even that is too much. */
 static size_t share(struct node *const *folders, size_t count, size_t room)
 {
     for (size_t most = FOLDER_MAX; most > 1; most--) {
@@ -238,7 +238,7 @@ static void choose(struct tree *l, struct node *node)
     l->chosen[l->chosen_count++] = node;
 }
 
-/* Height by height, from the root on. */
+/* Level by level, from the root. */
 static void choose_all(struct tree *l)
 {
     struct node *root = &l->root, **folders = &root;
@@ -287,7 +287,7 @@ static struct event_workspace_entry list_node(struct arena *arena, const struct 
                                           .target = node->target ? arena_strdup(arena, node->target) : NULL};
 }
 
-/* The entries, in the arena. `files` gets how many each skill has, `more` how many entries are not listed. */
+/* The entries, in the arena. `files` gets the number of files of each skill, `more` the number of unlisted entries. */
 static struct event_workspace_entry_list list_entries(struct arena *arena, const struct beneath *root,
                                                       const struct metadata *md, int64_t *files, int64_t *more)
 {
@@ -299,7 +299,8 @@ static struct event_workspace_entry_list list_entries(struct arena *arena, const
     for (size_t i = 0; i < COUNT_OF(l.most); i++)
         l.most[i] = FOLDER_MAX;
     l.way[0] = &l.root;
-    (void)!walk_tree(beneath_fd(root), "", &options, &visitor, &l, &err); /* what was seen until then is listed */
+    (void)!walk_tree(beneath_fd(root), "", &options, &visitor, &l, &err); /* on error the entries found so far are
+                                                                           * listed */
     choose_all(&l);
     struct event_workspace_entry *items = arena_calloc(arena, l.chosen_count + 1, sizeof(*items));
     for (size_t i = 0; i < l.chosen_count; i++)
@@ -336,20 +337,20 @@ static struct event_workspace_input_list list_inputs(struct arena *arena, const 
     return (struct event_workspace_input_list){items, count};
 }
 
-static struct event_workspace_output_list list_outputs(struct arena *arena, struct place *place)
+static struct event_workspace_output_list list_outputs(struct arena *arena, struct runtime *runtime)
 {
-    pthread_mutex_lock(&place->mutex);
-    size_t count = place->output_count;
+    pthread_mutex_lock(&runtime->mutex);
+    size_t count = runtime->output_count;
     struct event_workspace_output *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
-        const struct place_output *output = &place->outputs[i];
+        const struct runtime_output *output = &runtime->outputs[i];
         items[i] = (struct event_workspace_output){.name = copy_text(arena, output->name),
                                                    .size = output->size,
                                                    .truncated = output->truncated,
                                                    .saved_as = copy_text(arena, output->saved_as),
                                                    .version = output->saved_as ? output->version : EVENT_NULL_INT};
     }
-    pthread_mutex_unlock(&place->mutex);
+    pthread_mutex_unlock(&runtime->mutex);
     return (struct event_workspace_output_list){items, count};
 }
 
@@ -374,26 +375,25 @@ static uint64_t hash_of(const struct event_workspace_state *state)
     return hash_fnv1a(text.buf, text.len);
 }
 
-struct place_seen *place_see(struct place *place, struct workspace *ws)
+struct runtime_seen *runtime_see(struct runtime *runtime, struct workspace *ws)
 {
-    struct place_seen *seen = xcalloc(1, sizeof(*seen));
-    const struct workspace_policy *policy = &place->options.policy;
+    struct runtime_seen *seen = xcalloc(1, sizeof(*seen));
+    const struct workspace_policy *policy = &runtime->options.policy;
     CLEANUP(metadata) struct metadata md;
-    (void)!metadata_load(ws->root, ws->clock, &md,
-                         NULL); /* what a program made of it; then nothing is known of inputs */
+    (void)!metadata_load(ws->root, ws->clock, &md, NULL); /* fails if a program changed it: inputs unknown */
     CLEANUP(free) int64_t *files = xcalloc(md.skill_count + 1, sizeof(*files));
     int64_t more;
     struct disk_count count = disk_count(beneath_fd(ws->root));
     struct event_workspace_entry_list entries = list_entries(&seen->arena, ws->root, &md, files, &more);
     seen->state = (struct event_workspace_state){
-        .exec_id = place->options.id,
+        .exec_id = runtime->options.id,
         .path = arena_strdup(&seen->arena, ws->path),
         .used = count.bytes,
         .limit = policy->max_disk_bytes > 0 ? policy->max_disk_bytes : EVENT_NULL_INT,
         .entries = entries,
         .more = more,
         .inputs = list_inputs(&seen->arena, &md),
-        .outputs = list_outputs(&seen->arena, place),
+        .outputs = list_outputs(&seen->arena, runtime),
         .skills = list_skills(&seen->arena, &md, files),
         .count = count.entries,
         .count_limit = policy->max_disk_bytes > 0 ? WORKSPACE_ENTRIES_MAX : EVENT_NULL_INT,
@@ -402,7 +402,7 @@ struct place_seen *place_see(struct place *place, struct workspace *ws)
     return seen;
 }
 
-void place_seen_free(struct place_seen *seen)
+void runtime_seen_free(struct runtime_seen *seen)
 {
     if (!seen)
         return;
