@@ -1,20 +1,20 @@
-/* Anthropic Messages.
+/* The dialect of Anthropic Messages.
  *
- * Blocks are known by their index. Thinking comes with a signature and must go back byte for byte for as long as a tool
- * loop lasts, in its place among the other blocks, whether any was asked for or not; so an answer that holds such
- * blocks keeps an outline of itself ("opaque" in the message): thinking as it came, texts and calls by their place.
- * Texts and calls themselves are taken from the message when it is sent, because the turn may have given a call another
- * id, or a person other arguments.
+ * Blocks are identified by their index. Thinking comes with a signature. During a tool loop it must go back byte for
+ * byte, in its place among the other blocks, even if thinking was not requested. So an answer with such blocks keeps an
+ * outline of itself ("opaque" in the message). The outline holds thinking unchanged, and texts and calls by their
+ * place. The texts and calls themselves come from the message when it is sent, because the turn may have changed a
+ * call's id, or the user its arguments.
  *
- * An answer that the server interrupted keeps one too, and is sent back as the last message: the next answer goes on
- * from there. */
+ * An answer that the server interrupted keeps an outline too and is sent back as the last message. The next answer
+ * continues from there. */
 
+#include "answer.h"
 #include "base/mem.h"
-#include "dialect.h"
 #include <ctype.h>
 
-#define MAX_TOKENS   8192 /* where nobody said how long an answer may be: the field is required */
-#define THINKING_MIN 1024 /* the API takes no less */
+#define MAX_TOKENS   8192 /* the default: the API requires the field */
+#define THINKING_MIN 1024 /* the API's minimum */
 
 /* ---- writing ---- */
 
@@ -22,9 +22,9 @@ struct writing {
     struct json_writer w;
     const struct dialect_request *ask;
     const struct message_list *messages;
-    enum role role; /* of the message that is open; ROLE_SYSTEM: none */
-    bool begun;     /* there is one already */
-    bool paused;    /* the newest answer is to be gone on with */
+    enum role role; /* of the open message; ROLE_SYSTEM: none */
+    bool begun;     /* a message was written already */
+    bool paused;    /* the newest answer was interrupted and is to be continued */
     struct arena arena;
 };
 
@@ -37,8 +37,8 @@ static void close_message(struct writing *writing)
     writing->role = ROLE_SYSTEM;
 }
 
-/* Messages of one side that follow each other are one message: the API wants the results of calls and what the user
- * says next in one. */
+/* Joins consecutive messages of one side. The API wants the results of calls and the user's next text in one
+ * message. */
 static void open_message(struct writing *writing, enum role role)
 {
     if (writing->role == role)
@@ -51,7 +51,7 @@ static void open_message(struct writing *writing, enum role role)
     writing->begun = true;
 }
 
-/* Everything up to here is the same in the next request: the server may keep it. */
+/* Marks the end of what the next request repeats: the server may cache it. */
 static void mark_cache(struct json_writer *w)
 {
     json_add_raw(w, "cache_control", "{\"type\":\"ephemeral\"}");
@@ -67,7 +67,7 @@ static void write_text(struct writing *writing, const char *text, size_t len, bo
     json_close(&writing->w, '}');
 }
 
-/* Another provider's id may hold characters that are refused here. */
+/* Another provider's id may hold characters that this API refuses. */
 static void write_id(struct json_writer *w, const char *key, const char *id)
 {
     CLEANUP(free) char *clean = xstrdup(*id ? id : "call");
@@ -101,7 +101,7 @@ static void write_result(struct writing *writing, const char *id, const struct m
     json_close(&writing->w, '}');
 }
 
-/* True when every text and call of the outline is there in the message still. */
+/* Returns true if the message still has every text and call of the outline. */
 static bool fits(const struct json *outline, const struct message *message)
 {
     size_t len = strlen(message->text), calls = 0;
@@ -117,7 +117,8 @@ static bool fits(const struct json *outline, const struct message *message)
     return calls == message->call_count;
 }
 
-/* The blocks that this very model wants back; NULL: none that it would take. `paused`: it goes on from there. */
+/* Returns the blocks that this model wants back; NULL if it would accept none. Sets `paused` if it continues from
+ * there. */
 static const struct json *outline_of(struct writing *writing, const struct message *message, bool *paused)
 {
     *paused = false;
@@ -157,7 +158,7 @@ static size_t write_assistant(struct writing *writing, size_t i)
     bool last = i + 1 + results == writing->messages->count;
     if (dialect_blank(message->text) && !message->call_count && !paused)
         return i + 1;
-    if (!writing->begun) { /* the first word is the user's, or the request is refused */
+    if (!writing->begun) { /* the API requires a first message of the user */
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
     }
@@ -173,7 +174,7 @@ static size_t write_assistant(struct writing *writing, size_t i)
     }
     if (!message->call_count)
         return i + 1;
-    /* One result for each call, right behind them, or the request is refused. */
+    /* The API requires one result for each call, right after the calls. */
     for (size_t k = 0; k < message->call_count; k++) {
         const struct message *result = dialect_result(writing->messages, i + 1, message->calls[k].id);
         write_result(writing, message->calls[k].id, result, last && k + 1 == message->call_count);
@@ -197,7 +198,8 @@ static void write_messages(struct writing *writing, size_t from)
         }
         i++;
     }
-    /* A last message of the model's would be the beginning of its answer, which only one that was interrupted is. */
+    /* The API treats a last message of the model as the beginning of its answer. That is correct only for an
+     * interrupted one. */
     if (writing->role != ROLE_USER && !(writing->role == ROLE_ASSISTANT && writing->paused)) {
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), true);
@@ -214,7 +216,7 @@ static void write_system(struct writing *writing, size_t count)
         const char *text = writing->messages->items[i].text;
         if (dialect_blank(text))
             continue;
-        write_text(writing, text, strlen(text), first); /* what follows may be another's tomorrow */
+        write_text(writing, text, strlen(text), first); /* the messages after it may differ in the next request */
         first = false;
     }
     json_close(&writing->w, ']');
@@ -233,8 +235,8 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
     json_close(w, ']');
 }
 
-/* With thinking asked for, an answer whose calls have just been run must come with its thinking, or the request is
- * refused. One that another model gave, or that was recorded without, goes on without thinking. */
+/* With thinking requested, the API requires the thinking of an answer whose calls have just run. If another model gave
+ * the answer, or it was recorded without thinking, the request goes without thinking. */
 static bool may_think(struct writing *writing)
 {
     const struct message_list *messages = writing->messages;
@@ -283,7 +285,7 @@ static void anthropic_write(struct strbuf *out, const struct dialect_request *as
 
 /* ---- reading ---- */
 
-/* Each count that is there replaces what was known. */
+/* Each count in the event replaces the earlier one. */
 static void take_usage(struct answer *answer, const struct json *usage)
 {
     struct usage *known = &answer->usage;
@@ -306,7 +308,7 @@ static bool take_call_start(struct answer *answer, int64_t index, const struct j
     made->call = answer->call_count - 1;
     if (!input || input->type != JSON_OBJECT || !input->count)
         return true;
-    json_write(&call->arguments, input, JSON_COMPACT); /* whole at once */
+    json_write(&call->arguments, input, JSON_COMPACT); /* the whole input at once */
     return answer_keep(answer, call->arguments.len);
 }
 
@@ -350,7 +352,7 @@ static bool take_block_start(struct answer *answer, int64_t index, const struct 
     return take_other_start(answer, index, block);
 }
 
-/* A text without a block of its own is text all the same. */
+/* A text delta without a block of its own still counts as text. */
 static bool take_text_delta(struct answer *answer, struct answer_block *block, const struct json *text)
 {
     if (!text || text->type != JSON_STRING)
@@ -424,7 +426,7 @@ static bool anthropic_take(struct answer *answer, const char *data, size_t len)
     return true;
 }
 
-/* A block that is none of ours, with the input that came in pieces in its place. */
+/* Writes a block of an unknown kind, with the input that came in pieces. */
 static void keep_other(struct json_writer *w, const struct answer_block *block)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -457,7 +459,7 @@ static char *anthropic_keep(const struct answer *answer, const struct live_spec 
     for (size_t i = 0; i < answer->block_count; i++) {
         const struct answer_block *block = &answer->blocks[i];
         if (block->kind == BLOCK_TEXT && !block->len)
-            continue; /* an empty text is refused */
+            continue; /* the API refuses an empty text */
         json_open(&w, NULL, '{');
         if (block->kind == BLOCK_TEXT) {
             json_add_int(&w, "at", (int64_t)block->at);

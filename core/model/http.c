@@ -1,18 +1,18 @@
-/* curl's multi interface, driven by the loop: curl says which sockets and which point in time it waits for, and is told
- * when they come. Sockets are watched with uv_poll itself, because loop_watch_fd knows only reading; that is why <uv.h>
- * is included here.
+/* Runs curl's multi interface on the loop. curl names the sockets and the time it waits for, and this file calls curl
+ * when they are due. It watches sockets with uv_poll, because loop_watch_fd only watches for reading; that is why it
+ * includes <uv.h>.
  *
- * curl forbids most calls from within its own callbacks. What a user asks for there (cancel, start) is noted on the
- * transfer and done in sweep(), right after curl returned. */
+ * curl forbids most calls from within its own callbacks. If a user cancels or starts a transfer there, the transfer is
+ * only marked. sweep() does the rest right after curl returns. */
 
 #define CURL_DISABLE_TYPECHECK /* its checks are macros around names that are pointers here */
 
 #include "http.h"
-#include "base/late.h"
+#include "base/lazy_link.h"
 #include "base/loop.h"
 #include "base/loop_meter.h"
 #include "base/mem.h"
-#include "wait.h"
+#include "provider.h"
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +22,14 @@
 #define HTTP_TOO_MANY      429
 #define BUFFER_BYTES       16384L /* read at once, and up to a hundred times before curl returns to the loop */
 
-/* What is called of curl, without "curl_". */
-#define CURL_CALLS(X)                                                                                              \
-    X(easy_cleanup)                                                                                                \
-    X(easy_getinfo)                                                                                                \
-    X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) X(global_init) X(multi_add_handle) X(multi_assign) \
-        X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_remove_handle) X(multi_setopt)                   \
-            X(multi_socket_action) X(multi_strerror) X(slist_append) X(slist_free_all)
+/* The curl functions in use, without "curl_". clang-format breaks the list differently on every run. */
+/* clang-format off */
+#define CURL_CALLS(X) \
+    X(easy_cleanup) X(easy_getinfo) X(easy_header) X(easy_init) X(easy_setopt) X(easy_strerror) \
+    X(global_init) X(multi_add_handle) X(multi_assign) X(multi_cleanup) X(multi_info_read) X(multi_init) \
+    X(multi_remove_handle) X(multi_setopt) X(multi_socket_action) X(multi_strerror) X(slist_append) \
+    X(slist_free_all)
+/* clang-format on */
 
 static struct {
 #define X(name) __typeof__(curl_##name) *name;
@@ -41,7 +42,7 @@ struct http {
     CURLM *multi;
     struct loop_timer timer;
     struct http_transfer *first;
-    const char *authorities; /* a file of certificates that are trusted instead of the system's; NULL: those */
+    const char *authorities; /* a file of certificates to trust instead of the system's; NULL: the system's */
     bool inside;             /* curl is running */
 };
 
@@ -51,8 +52,8 @@ struct http_transfer {
     CURL *easy;
     struct curl_slist *headers;
     char error[CURL_ERROR_SIZE];
-    bool added;     /* curl has it */
-    bool cancelled; /* to be swept */
+    bool added;     /* added to curl */
+    bool cancelled; /* sweep() frees it */
     bool too_long;
     size_t received, limit;
     int64_t timeout_ms;
@@ -91,7 +92,7 @@ static void add_transfer(struct http_transfer *transfer)
     transfer->added = true;
 }
 
-/* Does what could not be done while curl was running. */
+/* Does what was impossible while curl was running. */
 static void sweep(struct http *http)
 {
     struct http_transfer *next;
@@ -110,8 +111,8 @@ static bool is_hopeless(CURLcode code)
            code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
-/* True when the connection that failed was not to be one to the address itself. What curl says names both ends of it;
- * whether it goes through a proxy it tells only in versions to come. */
+/* Returns true if the failed connection did not go to the address itself but to a proxy. curl's message names both
+ * ends. Only future versions report whether a proxy was used. */
 static bool is_elsewhere(const struct http_transfer *transfer)
 {
     char host[256], *url = NULL;
@@ -158,7 +159,7 @@ static enum http_trouble trouble_of(const struct http_transfer *transfer, CURLco
     }
 }
 
-/* NULL: it has no such header. Good until the next is looked up. */
+/* Returns NULL if there is no such header. Valid until the next lookup. */
 static const char *header_of(CURL *easy, const char *name)
 {
     struct curl_header *header;
@@ -168,11 +169,11 @@ static const char *header_of(CURL *easy, const char *name)
 static int64_t wait_of(CURL *easy, const char *name, double unit_ms)
 {
     const char *value = header_of(easy, name);
-    int64_t wait = value ? wait_read(value, unit_ms) : -1;
-    return wait > 0 ? wait : -1; /* who says 0 leaves it to us */
+    int64_t wait = value ? retry_parse_delay(value, unit_ms) : -1;
+    return wait > 0 ? wait : -1; /* 0 leaves the delay to us */
 }
 
-/* When the limit that was passed counts anew: the one of which nothing is left, or whichever takes longest. */
+/* Returns when the exceeded limit resets: the one with nothing left, or else the one that takes longest. */
 static int64_t limit_reset_ms(CURL *easy)
 {
     static const char *const limits[][2] = {
@@ -190,8 +191,8 @@ static int64_t limit_reset_ms(CURL *easy)
     return spent >= 0 ? spent : longest;
 }
 
-/* retry-after counts seconds or names a date, which curl reads; some servers also say it in milliseconds, or only when
- * their limits count anew. */
+/* retry-after holds seconds or a date, which curl parses. Some servers also send milliseconds, or only the time when
+ * their limits reset. */
 static int64_t retry_after_ms(CURL *easy, long status)
 {
     curl_off_t wait_s = 0;
@@ -199,7 +200,7 @@ static int64_t retry_after_ms(CURL *easy, long status)
     if (wait < 0)
         wait = wait_of(easy, "retry-after", 1000);
     if (wait < 0 && curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s) == CURLE_OK && wait_s > 0)
-        wait = wait_s < WAIT_MAX_MS / 1000 ? wait_s * 1000 : WAIT_MAX_MS;
+        wait = wait_s < RETRY_MAX_MS / 1000 ? wait_s * 1000 : RETRY_MAX_MS;
     return wait < 0 && status == HTTP_TOO_MANY ? limit_reset_ms(easy) : wait;
 }
 
@@ -224,10 +225,10 @@ static void finish(struct http_transfer *transfer, CURLcode code)
     result.location = location;
     result.retry_after_ms = retry_after_ms(transfer->easy, result.status);
     result.content_type = http_content_type(transfer);
-    /* Out of curl first, so that on_done may start the next request on the same connection. */
+    /* Remove it from curl first, so that on_done may start the next request on the same connection. */
     curl.multi_remove_handle(transfer->http->multi, transfer->easy);
     transfer->added = false;
-    transfer->http->inside = true; /* cancelling this very one from on_done is a no-op: it is freed below */
+    transfer->http->inside = true; /* canceling this transfer from on_done has no effect: it is freed below */
     transfer->on_done(transfer->user, &result);
     transfer->http->inside = false;
     struct http *http = transfer->http;
@@ -251,18 +252,18 @@ static void run_curl(struct http *http, curl_socket_t socket, int events)
     }
 }
 
-/* What curl calls */
+/* ---- callbacks of curl ---- */
 
-/* A socket in trouble is one to be read: what came before the trouble is still there, and then the read says what it
- * is. Told of an error, curl would look at neither. libuv stops watching such a socket; what is left in it is yet to
- * come. */
+/* Reports a socket with an error as readable. Data from before the error is still there, and the read then returns the
+ * error. If this reported an error, curl would look at neither. libuv stops watching such a socket, so this watches it
+ * again for the rest. */
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = poll->data;
     int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
     LOOP_CALL("socket", on_ready,
               run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : what));
-    if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* it is freed later, by the loop */
+    if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* the loop frees it later */
         uv_poll_start(poll, watch->events, on_ready);
 }
 
@@ -330,19 +331,19 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return transfer->cancelled ? CURL_WRITEFUNC_ERROR : len;
 }
 
-/* Setting up */
+/* ---- setting up ---- */
 
 static int load_curl(struct err *err)
 {
     static bool loaded;
-    static const struct late_symbol symbols[] = {
+    static const struct lazy_symbol symbols[] = {
 #define X(name) {"curl_" #name, (void **)&curl.name},
         CURL_CALLS(X)
 #undef X
     };
     if (loaded)
         return 0;
-    if (late_load(LIBCURL, symbols, COUNT_OF(symbols), err) < 0)
+    if (lazy_link(LIBCURL, symbols, COUNT_OF(symbols), err) < 0)
         return -1;
     if (curl.global_init(CURL_GLOBAL_DEFAULT))
         return err_set(err, "curl does not start");
@@ -356,7 +357,7 @@ struct http *http_new(struct loop *loop, struct err *err)
         return NULL;
     struct http *http = xcalloc(1, sizeof(*http));
     http->loop = loop;
-    http->authorities = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl's own program have it */
+    http->authorities = getenv("SSL_CERT_FILE"); /* like OpenSSL and the curl program */
     http->multi = curl.multi_init();
     if (!http->multi)
         BUG("curl does not start");
@@ -392,7 +393,7 @@ static void set_body(CURL *easy, const struct http_request *request)
 
 static void set_headers(struct http_transfer *transfer, const struct http_request *request)
 {
-    /* Without this curl asks for permission to send a longer body and waits a second for it. */
+    /* Without this, curl asks for permission to send a longer body and waits a second for it. */
     transfer->headers = curl.slist_append(NULL, "Expect:");
     for (size_t i = 0; request->headers && request->headers[i]; i++)
         transfer->headers = curl.slist_append(transfer->headers, request->headers[i]);
@@ -429,7 +430,7 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     if (http->authorities)
         curl.easy_setopt(easy, CURLOPT_CAINFO, http->authorities);
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* whoever cancels does not wait for a name to be looked up */
+    curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a cancel does not wait for a name lookup */
     if (!request->plain)
         curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);

@@ -1,10 +1,10 @@
 #pragma once
-/* HTTP requests on the loop. The one file that knows curl.
+/* Makes HTTP requests on the loop. No other file uses curl.
  *
- * Certificates are checked (against those in SSL_CERT_FILE, where that is set), redirects are not followed (a 3xx is an
- * answer like another), and proxies are what curl's environment variables say. One `struct http` per loop keeps
- * connections for the next request. Everything on the loop thread; curl measures its time limits itself, so this is not
- * for a loop in virtual time. */
+ * It checks certificates, against those in SSL_CERT_FILE if that is set. It does not follow redirects: a 3xx is an
+ * answer like any other. It uses the proxies of curl's environment variables. One `struct http` per loop keeps
+ * connections for the next request. Everything runs on the loop thread. curl measures its time limits itself, so this
+ * does not work on a loop in virtual time. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,59 +15,59 @@ struct http;
 struct http_transfer;
 struct loop;
 
-/* NULL when there is no curl. */
+/* Returns NULL if libcurl is not installed. */
 struct http *http_new(struct loop *loop, struct err *err);
-/* Drops what is under way; nobody is called. Not from within a callback. */
+/* Drops running transfers without calling their callbacks. Do not call it from a callback. */
 void http_free(struct http *http);
 
-/* What kept an answer from coming, told apart where a person can do something about it. */
+/* Why no answer came, as far as the user can do something about it. */
 enum http_trouble {
-    HTTP_TROUBLE,   /* whatever else, or none */
-    HTTP_NO_NAME,   /* the host's name is not known */
-    HTTP_NO_SERVER, /* nobody listens there */
-    HTTP_NO_PROXY,  /* the proxy's name is not known, or nobody listens there */
-    HTTP_NO_TRUST,  /* the certificate */
-    HTTP_NO_TLS,    /* something else about TLS */
-    HTTP_NO_HTTP,   /* whoever listens there speaks something else */
+    HTTP_TROUBLE,   /* any other reason, or no error */
+    HTTP_NO_NAME,   /* the host's name is unknown */
+    HTTP_NO_SERVER, /* no server listens there */
+    HTTP_NO_PROXY,  /* the proxy's name is unknown, or no proxy listens there */
+    HTTP_NO_TRUST,  /* the certificate is not trusted */
+    HTTP_NO_TLS,    /* another TLS error */
+    HTTP_NO_HTTP,   /* the server there does not speak HTTP */
     HTTP_NO_WORD,   /* the connection ended before an answer began */
-    HTTP_CUT,       /* it ended within the answer */
+    HTTP_CUT,       /* the connection ended within the answer */
 };
 
 struct http_result {
-    const char *error; /* NULL when an answer came, whatever its status; else one sentence */
-    bool timed_out;    /* that was the error */
-    bool too_long;     /* likewise */
-    bool hopeless;     /* likewise one that the next attempt has too: an address that is none, a false certificate */
+    const char *error; /* NULL if an answer came, with any status; else one sentence */
+    bool timed_out;    /* the error was a timeout */
+    bool too_long;     /* the error was an answer beyond `limit` */
+    bool hopeless;     /* the next attempt will fail too: a bad address, a bad certificate */
     enum http_trouble trouble;
-    long status;              /* 0 when none came */
-    const char *content_type; /* NULL when not told */
-    const char *location;     /* where it redirects to; NULL: it does not */
-    int64_t retry_after_ms;   /* of the answer; -1 when not told */
+    long status;              /* 0 if none came */
+    const char *content_type; /* NULL if not sent */
+    const char *location;     /* redirect target; NULL: none */
+    int64_t retry_after_ms;   /* of the answer; -1 if not sent */
 };
 
 struct http_request {
-    const char *method;         /* NULL: GET, or POST when there is a body */
+    const char *method;         /* NULL: GET, or POST if there is a body */
     const char *url;            /* http or https */
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
     const char *body;           /* copied; NULL: none */
     size_t body_len;
-    bool direct;        /* a plain http request uses no proxy: it carries what others must not read */
-    bool plain;         /* what comes compressed is not unpacked: a few bytes could be many at once */
-    int64_t timeout_ms; /* for the whole of it; 0: none */
+    bool direct;        /* use no proxy for plain http: the request holds what others must not read */
+    bool plain;         /* do not decompress the answer: a few bytes could expand to many at once */
+    int64_t timeout_ms; /* for the whole transfer; 0: none */
     size_t limit;       /* bytes of the answer's body, after decompression; 0: none */
-    /* A part of the body, as it comes, whatever the status. May be NULL. */
+    /* Called with each part of the body, with any status. May be NULL. */
     void (*on_data)(void *user, const char *bytes, size_t len);
-    /* Once, unless cancelled; never from within http_start. The transfer is gone when it returns. */
+    /* Called once, unless canceled; never from within http_start. The transfer is freed when it returns. */
     void (*on_done)(void *user, const struct http_result *result);
     void *user;
 };
 
-/* Never fails by itself: what is wrong with the request comes through on_done. */
+/* Never fails: errors of the request are reported through on_done. */
 struct http_transfer *http_start(struct http *http, const struct http_request *request);
-/* The status and the type so far, for on_data. */
+/* The status and the type so far, for use in on_data. */
 long http_status(const struct http_transfer *transfer);
-/* Its body is, and was not unpacked when the request is a plain one. */
+/* Returns true if the body is compressed. In a plain request it is not decompressed. */
 bool http_compressed(const struct http_transfer *transfer);
-const char *http_content_type(const struct http_transfer *transfer); /* NULL: not told */
-/* Neither callback is called any more. Also from within on_data. */
+const char *http_content_type(const struct http_transfer *transfer); /* NULL: not sent */
+/* Stops all callbacks. May be called from on_data. */
 void http_cancel(struct http_transfer *transfer);

@@ -1,11 +1,12 @@
-/* One request at a time: the body is written, the answer's events go through the SSE reader into the dialect, and what
- * they make is the reply. The connection is kept for the next request.
+/* Models over HTTP: sends a request and turns the stream that answers it into a reply.
  *
- * The end marker of the stream ends the answer, not the end of the connection: what fails after it does not matter any
- * more. The listener is told from a task of its own when an answer ends early, because that is noticed within curl. */
+ * It handles one request at a time. It writes the body, passes the answer's events through the SSE reader to the
+ * dialect, and builds the reply from them. It keeps the connection for the next request.
+ *
+ * The end marker of the stream ends the answer, not the end of the connection. Failures after the marker do not matter.
+ * If an answer ends early, that is noticed within curl, so a separate task calls the listener. */
 
 #include "live.h"
-#include "advice.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/redact.h"
@@ -17,13 +18,48 @@
 #include <string.h>
 #include <strings.h>
 
-#define IDLE_MS        120000      /* the longest silence: models think long, but servers send something meanwhile */
-#define LINGER_MS      500         /* how long the end of the connection is waited for behind the end marker */
+#define IDLE_MS        120000 /* the longest silence: models think for long, but servers send something meanwhile */
+#define LINGER_MS      500    /* how long to wait for the end of the connection after the end marker */
 #define ANSWER_MAX     (64u << 20) /* bytes of a stream */
-#define BODY_MAX       65536       /* of an answer that is no stream */
-#define HTTP_PAYMENT   402         /* also what others mean who say 429 and that the quota is spent */
-#define HTTP_TOO_LARGE 413         /* whatever else it says: a proxy that says it says it in HTML */
-#define WORDS_MAX      400         /* bytes of what a server says in an error */
+#define BODY_MAX       65536       /* of an answer that is not a stream */
+#define HTTP_PAYMENT   402         /* also used for a 429 that reports a spent quota */
+#define HTTP_TOO_LARGE 413         /* whatever the body says: proxies send it with HTML */
+#define WORDS_MAX      400         /* bytes of a server's error text */
+
+/* What the user can do about a model that did not answer. The hint follows the error in parentheses. Errors that a
+ * retry may cure have none. */
+static const struct {
+    long status;
+    const char *keyed, *keyless; /* what to do with a key and without one; NULL: the same */
+} hints_by_status[] = {
+    {401, "check the key that key_env or key_command gives", "name its key with key_env or key_command"},
+    {402, "check the account at the provider", NULL},
+    {403, "check the permissions of this key, or choose another model", "name its key with key_env or key_command"},
+    {404, "check model and base_url in the config file", NULL},
+    {405, "check base_url in the config file", NULL},
+    {407, "check the proxy in the environment", NULL},
+};
+
+static const char *const hints_by_trouble[] = {
+    [HTTP_TROUBLE] = NULL,
+    [HTTP_NO_NAME] = "check base_url, and the network of this machine",
+    [HTTP_NO_SERVER] = "check that the server runs, and check base_url",
+    [HTTP_NO_PROXY] = "check the proxy in the environment",
+    [HTTP_NO_TRUST] = "if the server is yours, set SSL_CERT_FILE to the certificate of its authority",
+    [HTTP_NO_TLS] = "check that the server speaks TLS; if it does not, base_url begins with http://",
+    [HTTP_NO_HTTP] = "check base_url; if the server speaks TLS, it begins with https://",
+    [HTTP_NO_WORD] = "the server closed the connection; check base_url, and whether it must begin with https://",
+    [HTTP_CUT] = "the server or a proxy closed the connection; its log may say why",
+};
+
+/* Returns the hint for this status, or NULL. `keyed`: the request had a key. */
+static const char *hint_for_status(long status, bool keyed)
+{
+    for (size_t i = 0; i < COUNT_OF(hints_by_status); i++)
+        if (hints_by_status[i].status == status)
+            return keyed || !hints_by_status[i].keyless ? hints_by_status[i].keyed : hints_by_status[i].keyless;
+    return NULL;
+}
 
 struct live {
     struct provider base;
@@ -31,19 +67,19 @@ struct live {
     const struct dialect *dialect;
     struct loop *loop;
     struct http *http;
-    struct live_spec spec; /* its texts are ours */
-    struct arena arena;    /* they live here */
+    struct live_spec spec; /* the texts are our copies */
+    struct arena arena;    /* holds those copies */
     const struct json *options;
     char *url;
     const char *headers[8];
 
-    struct model_listener *listener; /* NULL: nobody asked */
-    struct http_transfer *transfer;  /* NULL: none is under way */
+    struct model_listener *listener; /* NULL: no request */
+    struct http_transfer *transfer;  /* NULL: none is running */
     struct sse sse;
     struct answer answer;
-    struct strbuf body;  /* of an answer that is no stream */
-    const char *advice;  /* what to do about the error; NULL: nothing is known */
-    bool streams, typed; /* whether its body is one, and whether that is known */
+    struct strbuf body;  /* of an answer that is not a stream */
+    const char *hint;    /* what the user can do about the error; NULL: unknown */
+    bool streams, typed; /* whether the body is a stream, and whether that is known */
     int64_t asked_us, heard_us;
     struct loop_timer idle;
     struct loop_task early;
@@ -56,7 +92,7 @@ static struct live *self_of(const struct provider *provider)
 
 /* ---- errors ---- */
 
-/* One line, not too long, and what can be done about it. Some servers repeat the key that they were sent. */
+/* Returns one bounded line with the hint. Removes the key, which some servers repeat. */
 static char *sentence(struct live *self, const char *words)
 {
     CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
@@ -74,12 +110,12 @@ static char *sentence(struct live *self, const char *words)
         strbuf_set_len(&clean, len);
         strbuf_addstr(&clean, "…");
     }
-    if (self->advice)
-        strbuf_addf(&clean, " (%s)", self->advice);
+    if (self->hint)
+        strbuf_addf(&clean, " (%s)", self->hint);
     return strbuf_detach(&clean, NULL);
 }
 
-/* "https://host:port" of an address, which is all of it that an error needs. */
+/* Returns the length of "https://host:port", the only part of an address that an error shows. */
 static int origin_len(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -101,7 +137,7 @@ static void refuse_redirect(struct live *self, const char *location)
                 same ? " (correct base_url)" : ": the key and the conversation are for this one (correct base_url)");
 }
 
-/* An answer came, but no stream. */
+/* Handles an answer that is not a stream. */
 static void fail_plain(struct live *self, const struct http_result *result)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
@@ -110,7 +146,7 @@ static void fail_plain(struct live *self, const struct http_result *result)
     const struct json *body = json_parse(&answer->arena, self->body.buf, self->body.len, NULL);
     bool told = dialect_error(body, &words, &passes);
     bool spent = told && strstr(words.buf, "insufficient_quota");
-    self->advice = advice_of_status(spent ? HTTP_PAYMENT : result->status, self->spec.key);
+    self->hint = hint_for_status(spent ? HTTP_PAYMENT : result->status, self->spec.key);
     answer->too_long = result->status == HTTP_TOO_LARGE || (told && dialect_too_long(body));
     if (result->location)
         refuse_redirect(self, result->location);
@@ -154,7 +190,7 @@ static void tell(struct live *self, int64_t retry_after_ms)
     if (reply.error)
         reply.retry_after_ms = retry_after_ms;
     else if (!isnan(self->spec.prices.input) && self->answer.counted)
-        reply.cost_usd = pricing_cost(&self->spec.prices, &reply.usage);
+        reply.cost_usd = prices_cost(&self->spec.prices, &reply.usage);
     reply.latency_ms = (loop_now_us(self->loop) - self->asked_us) / 1000;
     forget(self);
     listener->done(listener, &reply);
@@ -198,7 +234,7 @@ static bool is_stream(long status, const char *type)
     return status == 200 && (!type || strncasecmp(type, "text/event-stream", 17) == 0);
 }
 
-/* Nothing more is read of an answer that has failed. */
+/* Stops reading an answer that has failed. */
 static void give_up(struct live *self)
 {
     http_cancel(self->transfer);
@@ -223,7 +259,7 @@ static void on_data(void *user, const char *bytes, size_t len)
     if (!self->typed)
         look_at_head(self);
     if (self->answer.ended || self->answer.error)
-        return; /* what comes behind the end does not make it last longer */
+        return; /* data after the end marker does not extend the wait */
     self->heard_us = loop_now_us(self->loop);
     if (!self->streams) {
         size_t room = BODY_MAX - self->body.len;
@@ -231,7 +267,7 @@ static void on_data(void *user, const char *bytes, size_t len)
         return;
     }
     if (sse_feed(&self->sse, bytes, len, &err))
-        answer_fail(&self->answer, false, "%s", err.text); /* asked again, it would say as much again */
+        answer_fail(&self->answer, false, "%s", err.text); /* the next attempt would be just as long */
     if (!self->listener)
         return;
     if (self->answer.error) {
@@ -247,14 +283,14 @@ static void on_done(void *user, const struct http_result *result)
     struct answer *answer = &self->answer;
     self->transfer = NULL;
     if (answer->ended || answer->error)
-        ; /* said already */
+        ; /* already reported */
     else if (result->status && !is_stream(result->status, result->content_type))
-        fail_plain(self, result); /* also one that was cut: its status is what counts */
+        fail_plain(self, result); /* even if it was cut off: its status counts */
     else if (result->too_long)
         answer_fail(answer, false, "the answer is longer than %zu MiB (see \"answer_mb\" in the config file)",
                     self->spec.answer_max >> 20);
     else if (result->error) {
-        self->advice = advice_of_trouble(result->trouble);
+        self->hint = hints_by_trouble[result->trouble];
         if (result->status)
             answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
         else
@@ -279,7 +315,7 @@ static void begin(struct live *self, struct model_listener *listener)
     self->answer.delta = on_delta;
     self->answer.user = self;
     strbuf_reset(&self->body);
-    self->advice = NULL;
+    self->hint = NULL;
     self->streams = self->typed = false;
     self->listener = listener;
     self->asked_us = self->heard_us = loop_now_us(self->loop);
@@ -354,8 +390,8 @@ const char *live_bad_url(const char *url)
 
 static const char PLAIN_HTTP[] = "http://";
 
-/* 127.0.0.0/8 with all four numbers, [::1] or localhost. Names and other spellings of numbers count as another machine:
- * nothing is looked up for this. */
+/* True for 127.0.0.0/8 with all four numbers, [::1] and localhost. Names and other spellings of numbers count as
+ * another machine, because nothing is looked up for this. */
 static bool is_this_machine(const char *host, size_t len)
 {
     static const char *const names[] = {"localhost", "[::1]"};
@@ -373,7 +409,7 @@ static bool is_this_machine(const char *host, size_t len)
            part[2] < 256 && part[3] < 256;
 }
 
-/* The host of a plain http address and its length; NULL: it is another kind of address. */
+/* Returns the host of a plain http address and its length; NULL for any other address. */
 static const char *plain_host(const char *url, size_t *len)
 {
     if (!url || strncmp(url, PLAIN_HTTP, strlen(PLAIN_HTTP)) != 0)
@@ -384,7 +420,7 @@ static const char *plain_host(const char *url, size_t *len)
     while (digits && isdigit((unsigned char)host[digits - 1]))
         digits--;
     if (digits && host[digits - 1] == ':')
-        *len = digits - 1; /* a port is no matter */
+        *len = digits - 1; /* the port does not matter */
     return host;
 }
 
@@ -406,7 +442,7 @@ static char *make_url(const struct dialect *dialect, const char *base)
     size_t len = strlen(base);
     while (len && base[len - 1] == '/')
         len--;
-    /* People write the version with the address or leave it out. */
+    /* Users write the base address with or without the version. */
     if (len > 3 && strncmp(base + len - 3, "/v1", 3) == 0 && strncmp(path, "/v1/", 4) == 0)
         path += 3;
     return xasprintf("%.*s%s", (int)len, base, path);
@@ -417,7 +453,7 @@ static void make_headers(struct live *self)
     size_t count = 0;
     self->headers[count++] = "Content-Type: application/json";
     self->headers[count++] = "Accept: text/event-stream";
-    self->headers[count++] = "Accept-Encoding: identity"; /* what is compressed comes in lumps */
+    self->headers[count++] = "Accept-Encoding: identity"; /* compressed data would arrive in lumps */
     if (self->dialect->header)
         self->headers[count++] = self->dialect->header;
     if (self->spec.key)
@@ -435,7 +471,7 @@ static int check_key(const char *key, struct err *err)
 static int check_spec(const struct live_spec *spec, const struct dialect *dialect, struct err *err)
 {
     if (!dialect)
-        return err_set(err, "there is no provider \"%.60s\"", spec->provider);
+        return err_set(err, "unknown provider \"%.60s\"", spec->provider);
     if (!spec->model || !*spec->model)
         return err_set(err, "the provider \"%s\" needs a \"model\"", spec->provider);
     const char *bad = spec->base_url ? live_bad_url(spec->base_url) : NULL;

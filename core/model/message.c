@@ -1,5 +1,7 @@
-/* Messages own their texts. A list grows by doubling, so the pointer that message_list_add gives is good only until the
- * next one is added. */
+/* Lists of messages, and messages as JSON.
+ *
+ * Messages own their texts. A list grows by doubling, so a pointer from message_list_add is valid only until the next
+ * message is added. */
 
 #include "message.h"
 #include "base/arena.h"
@@ -82,7 +84,7 @@ void message_list_append(struct message_list *to, struct message_list *take_from
 
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments)
 {
-    /* The count is the room: an answer has a handful of calls. */
+    /* Grow by one: an answer has a handful of calls. */
     message->calls = xreallocarray(message->calls, message->call_count + 1, sizeof(*message->calls));
     message->calls[message->call_count++] = (struct tool_call){
         .id = xstrdup(id), .name = xstrdup(name), .arguments = xstrdup(arguments ? arguments : "{}")};
@@ -113,8 +115,8 @@ struct event_usage usage_to_event(const struct usage *usage)
                                 .cache_write = usage->cache_write};
 }
 
-/* Arguments come from a model and may be anything. What is no JSON, or no object where only objects fit, is
- * recorded as a string, so that it reads back the same. */
+/* Arguments come from a model and may be anything. Invalid JSON, or a value other than a required object, is recorded
+ * as a string, so that it reads back the same. */
 const char *arguments_to_event(struct arena *arena, const char *arguments, bool objects_only)
 {
     CLEANUP(arena) struct arena scratch = ARENA_INIT;

@@ -1,8 +1,9 @@
-/* OpenAI-compatible Chat Completions, with the liberties that servers take: calls without an index, an id in every
- * piece or in none, a whole call at once, arguments as an object, "stop" though there are calls, usage anywhere. */
+/* The dialect of OpenAI-compatible Chat Completions. It accepts the deviations of real servers: calls without an index,
+ * an id in every piece or in none, a whole call at once, arguments as an object, "stop" despite calls, usage
+ * anywhere. */
 
+#include "answer.h"
 #include "base/mem.h"
-#include "dialect.h"
 
 /* ---- writing ---- */
 
@@ -21,7 +22,8 @@ static void write_message(struct writing *writing, const char *role, const char 
     json_close(&writing->w, '}');
 }
 
-/* Several in a row become one: the templates of local models know one system message, and sides that take turns. */
+/* Joins consecutive messages of one role. The templates of local models expect one system message and alternating
+ * roles. */
 static size_t write_joined(struct writing *writing, size_t from, size_t to, const char *role)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -52,7 +54,7 @@ static void write_calls(struct writing *writing, const struct message *message)
     json_close(&writing->w, ']');
 }
 
-/* The reasoning that this very model wants back; NULL: none. */
+/* Returns the reasoning that this model wants back, or NULL. */
 static const char *reasoning_of(struct writing *writing, const struct message *message)
 {
     if (!message->opaque || !message->call_count)
@@ -146,7 +148,7 @@ static void openai_write(struct strbuf *out, const struct dialect_request *ask)
     if (request->tool_count && request->reflection && !dialect_said(ask, "tool_choice"))
         json_add_str(&writing.w, "tool_choice", "none");
     if (request->tool_count && request->parallel && !dialect_said(ask, "parallel_tool_calls"))
-        json_add_bool(&writing.w, "parallel_tool_calls", true); /* some servers allow one call at a time otherwise */
+        json_add_bool(&writing.w, "parallel_tool_calls", true); /* some servers default to one call at a time */
     dialect_write_options(&writing.w, ask);
     write_messages(&writing);
     json_close(&writing.w, '}');
@@ -170,8 +172,8 @@ static void take_usage(struct answer *answer, const struct json *usage)
     answer->cost_usd = json_num(json_get(usage, "cost"), answer->cost_usd);
 }
 
-/* The call that a piece belongs to: the index says so; without one, a new id begins a new call; with one, another id
- * than the call has begins a new call too, since some servers count every call as 0. */
+/* Finds the call that a piece belongs to. The index decides. Without one, a new id begins a new call. With one, an id
+ * that differs from the call's also begins a new call, because some servers number every call 0. */
 static struct answer_call *slot_of(struct answer *answer, const struct json *piece, const char *id, const char *name)
 {
     int64_t index = json_int(json_get(piece, "index"), -1);
@@ -230,7 +232,7 @@ static bool take_delta(struct answer *answer, const struct json *delta)
     return true;
 }
 
-/* The words of the other dialect, which are those of the journal. */
+/* Uses the stop reasons of the Anthropic dialect, which the journal uses too. */
 static void take_finish(struct answer *answer, const char *reason)
 {
     static const struct {

@@ -1,5 +1,7 @@
-/* Lines are found with memchr in the bytes that were fed; only what is cut by the end of them is copied. An event of
- * one line of data, which is what providers send, is then handed on without a copy. */
+/* Reads an event stream.
+ *
+ * It finds lines with memchr in the fed bytes and copies only a line that the end of the bytes cuts. So an event with
+ * one line of data, which is what providers send, is passed on without a copy. */
 
 #include "sse.h"
 
@@ -14,7 +16,7 @@ void sse_release(struct sse *sse)
     strbuf_release(&sse->data);
 }
 
-/* From the bytes being fed into our own, before more is added or the bytes go away. */
+/* Copies the data out of the fed bytes, before more is added or the bytes become invalid. */
 static void keep_data(struct sse *sse)
 {
     if (sse->whole)
@@ -39,7 +41,7 @@ static int add_data(struct sse *sse, const char *value, size_t len, struct err *
     return 0;
 }
 
-/* 1: go on. 0: nothing more is wanted. */
+/* Returns 1 to continue, 0 to stop. */
 static int end_event(struct sse *sse)
 {
     bool more = true;
@@ -52,7 +54,7 @@ static int end_event(struct sse *sse)
     return more;
 }
 
-/* 1: go on. 0: nothing more is wanted. -1: error. */
+/* Returns 1 to continue, 0 to stop, -1 on error. */
 static int take_line(struct sse *sse, const char *line, size_t len, struct err *err)
 {
     if (!sse->begun) {
@@ -70,7 +72,7 @@ static int take_line(struct sse *sse, const char *line, size_t len, struct err *
     return add_data(sse, line + skip, len - skip, err) < 0 ? -1 : 1;
 }
 
-/* The line in `sse->line` is whole. Its data must not stay there: the next line will. */
+/* The line in `sse->line` is complete. Its data must be moved out, because the next line overwrites it. */
 static int take_kept_line(struct sse *sse, struct err *err)
 {
     int result = take_line(sse, sse->line.buf, sse->line.len, err);

@@ -1,13 +1,15 @@
-#include "keyed.h"
+/* Runs the command that prints a model's key, and holds requests until it has ended. */
+
+#include "key_command.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include <math.h>
 
-#define WORDS_MAX   200    /* of what it says about its failure */
-#define PATIENCE_MS 120000 /* somebody may have to find a password */
+#define WORDS_MAX   200    /* of the command's error output */
+#define PATIENCE_MS 120000 /* the user may have to look up a password */
 
-struct keyed {
+struct key_command {
     struct provider base;
     struct provider_ops ops; /* with the dialect's name */
     struct provider *live;
@@ -16,28 +18,28 @@ struct keyed {
     int64_t patience_ms;
     void (*got)(void *user, const char *key);
     void *user;
-    bool known; /* the live one has its key */
+    bool known; /* the live provider has its key */
 
-    struct process *process; /* NULL: the command does not run */
+    struct process *process; /* NULL: the command is not running */
     struct strbuf said, complaint;
 
-    struct model_listener *listener; /* who waits for the command; NULL: nobody */
+    struct model_listener *listener; /* waits for the command; NULL: none does */
     struct model_request request;    /* a copy */
     struct message_list messages;
-    struct arena arena; /* the rest of it */
-    char *error;        /* what is told from `early` */
+    struct arena arena; /* holds the copied request */
+    char *error;        /* what `early` reports */
     struct loop_task early;
 };
 
-static struct keyed *self_of(const struct provider *provider)
+static struct key_command *self_of(const struct provider *provider)
 {
-    return (struct keyed *)provider;
+    return (struct key_command *)provider;
 }
 
-char *keyed_read(const char *name, struct strbuf *said, int status, struct err *err)
+char *key_command_read(const char *name, struct strbuf *said, int status, struct err *err)
 {
     char *key = NULL;
-    bool much = said->len >= KEYED_BYTES_MAX;
+    bool much = said->len >= KEY_COMMAND_BYTES_MAX;
     while (said->len && strchr(" \t\r\n", said->buf[said->len - 1]))
         strbuf_set_len(said, said->len - 1);
     if (much)
@@ -54,9 +56,9 @@ char *keyed_read(const char *name, struct strbuf *said, int status, struct err *
     return key;
 }
 
-/* ---- who waits ---- */
+/* ---- the waiting request ---- */
 
-static void forget(struct keyed *self)
+static void forget(struct key_command *self)
 {
     loop_unpost(self->loop, &self->early);
     message_list_release(&self->messages);
@@ -66,7 +68,7 @@ static void forget(struct keyed *self)
     self->error = NULL;
 }
 
-static void keep_request(struct keyed *self, const struct model_request *request)
+static void keep_request(struct key_command *self, const struct model_request *request)
 {
     struct tool_offer *tools = arena_alloc(&self->arena, (request->tool_count + 1) * sizeof(*tools));
     for (size_t i = 0; i < request->tool_count; i++)
@@ -81,15 +83,15 @@ static void keep_request(struct keyed *self, const struct model_request *request
 
 static void tell_error(struct loop_task *task)
 {
-    struct keyed *self = CONTAINER_OF(task, struct keyed, early);
+    struct key_command *self = CONTAINER_OF(task, struct key_command, early);
     struct model_listener *listener = self->listener;
     struct model_reply reply = {.error = steal(&self->error), .retry_after_ms = -1, .cost_usd = NAN};
     forget(self);
     listener->done(listener, &reply);
 }
 
-/* Told from a task: a listener may free us, and we are called from within the child's end. */
-static void give_up(struct keyed *self, const char *why)
+/* Reports from a task, because the listener may free this provider, and the caller is the child's end callback. */
+static void give_up(struct key_command *self, const char *why)
 {
     if (!self->listener)
         return;
@@ -98,7 +100,7 @@ static void give_up(struct keyed *self, const char *why)
     loop_post(self->loop, &self->early, tell_error);
 }
 
-static void go_on(struct keyed *self)
+static void go_on(struct key_command *self)
 {
     struct model_listener *listener = self->listener;
     if (!listener)
@@ -109,22 +111,22 @@ static void go_on(struct keyed *self)
 
 /* ---- the command ---- */
 
-static void keyed_output(void *user, enum process_stream stream, const char *bytes, size_t len)
+static void key_command_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
-    struct keyed *self = user;
+    struct key_command *self = user;
     struct strbuf *kept = stream == PROCESS_STDOUT ? &self->said : &self->complaint;
-    size_t room = (stream == PROCESS_STDOUT ? KEYED_BYTES_MAX : WORDS_MAX) - kept->len;
+    size_t room = (stream == PROCESS_STDOUT ? KEY_COMMAND_BYTES_MAX : WORDS_MAX) - kept->len;
     strbuf_add(kept, bytes, len < room ? len : room);
 }
 
-static void add_complaint(struct keyed *self, struct strbuf *error)
+static void add_complaint(struct key_command *self, struct strbuf *error)
 {
     size_t len = self->complaint.len ? strcspn(self->complaint.buf, "\r\n") : 0;
     if (len)
         strbuf_addf(error, ": %.*s", (int)len, self->complaint.buf);
 }
 
-static void give_up_waiting(struct keyed *self)
+static void give_up_waiting(struct key_command *self)
 {
     CLEANUP(free)
     char *why =
@@ -135,9 +137,9 @@ static void give_up_waiting(struct keyed *self)
     give_up(self, why);
 }
 
-static void keyed_ended(void *user, const struct process_end *end)
+static void key_command_ended(void *user, const struct process_end *end)
 {
-    struct keyed *self = user;
+    struct key_command *self = user;
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
     process_free(steal(&self->process));
@@ -145,7 +147,7 @@ static void keyed_ended(void *user, const struct process_end *end)
         give_up_waiting(self);
         return;
     }
-    char *key = keyed_read(self->name, &self->said, end->exit_code, &err);
+    char *key = key_command_read(self->name, &self->said, end->exit_code, &err);
     if (key) {
         if (self->got)
             self->got(self->user, key);
@@ -162,12 +164,12 @@ static void keyed_ended(void *user, const struct process_end *end)
     give_up(self, error.buf);
 }
 
-static void start_command(struct keyed *self)
+static void start_command(struct key_command *self)
 {
-    static const struct process_ops ops = {.output = keyed_output, .ended = keyed_ended};
+    static const struct process_ops ops = {.output = key_command_output, .ended = key_command_ended};
     const char *const argv[] = {"/bin/sh", "-c", self->command, NULL};
     struct process_spec spec = {
-        .argv = argv, .timeout_ms = self->patience_ms, .keep_keyring = true}; /* the key may be in there */
+        .argv = argv, .timeout_ms = self->patience_ms, .keep_keyring = true}; /* the key may be in the keyring */
     struct err err = ERR_INIT;
     strbuf_reset(&self->said);
     strbuf_reset(&self->complaint);
@@ -176,11 +178,12 @@ static void start_command(struct keyed *self)
         give_up(self, err.text);
 }
 
-/* ---- a provider ---- */
+/* ---- provider functions ---- */
 
-static void keyed_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
+static void key_command_ask(struct provider *provider, const struct model_request *request,
+                            struct model_listener *listener)
 {
-    struct keyed *self = self_of(provider);
+    struct key_command *self = self_of(provider);
     if (self->known) {
         self->live->ops->ask(self->live, request, listener);
         return;
@@ -191,23 +194,23 @@ static void keyed_ask(struct provider *provider, const struct model_request *req
         start_command(self);
 }
 
-/* The command goes on: the next request wants its key too. */
-static void keyed_cancel(struct provider *provider)
+/* The command keeps running: the next request needs its key too. */
+static void key_command_cancel(struct provider *provider)
 {
-    struct keyed *self = self_of(provider);
+    struct key_command *self = self_of(provider);
     forget(self);
     self->live->ops->cancel(self->live);
 }
 
-static const char *keyed_model(const struct provider *provider)
+static const char *key_command_model(const struct provider *provider)
 {
     const struct provider *live = self_of(provider)->live;
     return live->ops->model(live);
 }
 
-static void keyed_free(struct provider *provider)
+static void key_command_free(struct provider *provider)
 {
-    struct keyed *self = self_of(provider);
+    struct key_command *self = self_of(provider);
     process_free(self->process);
     forget(self);
     if (self->said.len)
@@ -221,14 +224,18 @@ static void keyed_free(struct provider *provider)
     free(self);
 }
 
-struct provider *keyed_new(struct loop *loop, struct http *http, const struct keyed_spec *spec, struct err *err)
+struct provider *key_command_new(struct loop *loop, struct http *http, const struct key_command_spec *spec,
+                                 struct err *err)
 {
     struct provider *live = live_new(loop, http, &spec->live, err);
     if (!live)
         return NULL;
-    struct keyed *self = xcalloc(1, sizeof(*self));
-    self->ops = (struct provider_ops){
-        .name = live->ops->name, .model = keyed_model, .ask = keyed_ask, .cancel = keyed_cancel, .free = keyed_free};
+    struct key_command *self = xcalloc(1, sizeof(*self));
+    self->ops = (struct provider_ops){.name = live->ops->name,
+                                      .model = key_command_model,
+                                      .ask = key_command_ask,
+                                      .cancel = key_command_cancel,
+                                      .free = key_command_free};
     self->base.ops = &self->ops;
     self->live = live;
     self->loop = loop;
