@@ -1,25 +1,25 @@
-/* One execution of a server's tool.
+/* Runs one call of a server's tool, from its arguments to its reply.
  *
  *   only reads ────────────────────────────────────────────────► CALL ──► reply
- *   asks, first execution:
- *      says what becomes of a file ───► READ ──────────────────► proposal (a diff)
- *      names a file, can tell first ──► READ ─► TELL ─► PATCH ─► proposal (a diff)
- *      anything else, or no diff can be had ───────────────────► "Write confirmation required" (its arguments)
- *   asks, second execution:
+ *   needs approval, first execution:
+ *      arguments hold the file's new content ► READ ───────────► proposal (a diff)
+ *      names a file, has a dry run ───► READ ─► TELL ─► PATCH ─► proposal (a diff)
+ *      anything else, or no diff can be made ──────────────────► "Write confirmation required" (its arguments)
+ *   needs approval, second execution:
  *      without a change set ───────────────────────────────────► CALL ──► reply
- *      as it was proposed, or only its content is another ─────► CALL ──► VERIFY ──► reply
- *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: we write what was approved ourselves
+ *      as proposed, or only with other content ────────────────► CALL ──► VERIFY ──► reply
+ *      otherwise (some hunks of an edit) ──────────────────────► COMMIT: Keyturn itself writes what was approved
  *
- * Where there is no diff, how the files are that the arguments name is said before the question.
+ * Without a diff, the question begins with the state of the files that the arguments name.
  *
- * TELL is a call with the tool's own switch for a dry run. That it changes nothing is a claim: the file is looked at
- * again before the question is asked. VERIFY looks whether the server wrote what was approved; what it wrote cannot be
- * taken back here, but it is said, and the old bytes were kept before.
+ * TELL is a call with the tool's own dry-run argument. The server only claims that it changes nothing, so the call
+ * reads the file again before it asks. VERIFY checks whether the server wrote what was approved. The call cannot undo
+ * that write, but it reports a difference, and it kept the old bytes beforehand.
  *
- * An answer that is long is made a reply of on a thread (CONTENT): the loop would be kept from everybody else.
+ * A pool thread turns a long answer into a reply (CONTENT), because that would block the loop for too long.
  *
- * A call that finds its server on the way back waits for it. Every step has a limit of its own, because while a write
- * is being made the executor has none. */
+ * A call whose server is restarting waits for it. Every step has its own limit, because the executor has none while a
+ * write is in progress. */
 
 #include "base/arena.h"
 #include "base/beneath.h"
@@ -28,8 +28,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "content.h"
-#include "input.h"
-#include "preview.h"
 #include "server.h"
 #include "tools/change.h"
 #include <string.h>
@@ -46,20 +44,20 @@ struct mcp_call {
     struct mcp_tool *tool;
     enum stage stage;
     bool cancelled;
-    bool verify;         /* what was approved against what is there, after the call */
+    bool verify;         /* compare the file with what was approved, after the call */
     char *arguments;     /* of the request */
-    int64_t request;     /* its id; 0: it waits for its server */
-    int64_t due_us;      /* when its answer should have come */
-    struct strbuf asked; /* what the server wanted to be told first; it was told no */
+    int64_t request;     /* its id; 0: the call waits for its server */
+    int64_t due_us;      /* deadline for its answer */
+    struct strbuf asked; /* questions of the server, which Keyturn declined */
     char *token;
-    struct loop_timer timer; /* while it waits */
+    struct loop_timer timer; /* runs while the call waits */
     struct loop_work work;
     struct change_set *set;
     struct strbuf told; /* the answer to a dry run */
-    char *line;         /* an answer that is long, until a thread has looked at it */
+    char *line;         /* a long answer, until a thread has parsed it */
     size_t line_len;
     bool rehearsed;      /* it answers a dry run */
-    struct strbuf named; /* how the files are that it names, when there is no diff */
+    struct strbuf named; /* state of the files that the call names, if there is no diff */
     struct tool_reply reply;
     struct err err;
     int failed;
@@ -109,7 +107,7 @@ __attribute__((format(printf, 3, 4))) static void finish_error(struct mcp_call *
     finish(call, &reply);
 }
 
-/* The question without a diff: whoever asks shows the arguments. */
+/* Asks for approval without a diff: the question shows the arguments. */
 static void finish_asking(struct mcp_call *call)
 {
     struct tool_reply reply = {0};
@@ -119,7 +117,7 @@ static void finish_asking(struct mcp_call *call)
     finish(call, &reply);
 }
 
-/* Requests */
+/* ---- requests ---- */
 
 static void on_ponged(void *user, const struct rpc_message *answer, const char *why)
 {
@@ -128,14 +126,14 @@ static void on_ponged(void *user, const struct rpc_message *answer, const char *
         mcp_server_stop(server, false, "it does not answer any more: %s", why);
 }
 
-/* It owes an answer: is it still there? The modern way of talking has no such question. */
+/* Pings a server that owes an answer. The newer protocol has no ping. */
 static void look_after(struct mcp_server *server)
 {
     if (server->peer && !server->modern && !server->closing)
         mcp_peer_ask(server->peer, "ping", NULL, server->pace->ping_us, on_ponged, server);
 }
 
-/* Nobody waits for the answer to this request any more; the server should not go on for nothing. */
+/* Tells the server to stop working on a request whose answer is no longer needed. */
 static void give_up(struct mcp_server *server, int64_t request, const char *reason)
 {
     if (!server->peer)
@@ -148,7 +146,7 @@ static void give_up(struct mcp_server *server, int64_t request, const char *reas
 static void start_job(struct mcp_call *call, enum stage stage);
 static void send_call(struct mcp_call *call, const char *more);
 
-/* It wants to be told more first: it is told no, once, if it can be, and people can read what it was. */
+/* The server asks for input first. Declines once, if the protocol can, and keeps the questions for the outcome. */
 static bool decline(struct mcp_call *call, const struct json *result)
 {
     CLEANUP(strbuf) struct strbuf answers = STRBUF_INIT;
@@ -162,11 +160,11 @@ static bool decline(struct mcp_call *call, const struct json *result)
     return true;
 }
 
-/* A failure, with what the server wanted to be told if it did. */
+/* Fails the call, with the server's questions if it had any. */
 static void finish_failed(struct mcp_call *call, const char *said)
 {
     if (call->asked.len)
-        finish_error(call, false, "the tool server %s asks for what nobody can answer here: %s\n(%s)",
+        finish_error(call, false, "the tool server %s asks for input, which keyturn cannot give: %s\n(%s)",
                      server_of(call)->spec->name, call->asked.buf, said);
     else
         finish_error(call, false, "%s", said);
@@ -205,7 +203,7 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
         return;
     call->rehearsed = call->stage == STAGE_TELL;
     if (!answer && call->rehearsed) {
-        finish_failed(call, why); /* what cannot even be rehearsed: the model hears why, and nobody is bothered */
+        finish_failed(call, why); /* the dry run failed: the model gets the reason, and the user gets no question */
     } else if (!answer) {
         finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
                      call->tool->class.bits ? "; whether the call was carried out is not known" : "");
@@ -233,7 +231,7 @@ static double limit_s(const struct mcp_call *call)
     return own > 0 ? own : MCP_CALL_S;
 }
 
-/* `more`: further members of the parameters, a comma before each. */
+/* `more`: further members of the parameters, each after a comma. */
 static void send_call(struct mcp_call *call, const char *more)
 {
     struct mcp_server *server = server_of(call);
@@ -316,7 +314,7 @@ static char *arguments_with(const struct mcp_call *call, const char *name, const
     return strbuf_detach(&text, NULL);
 }
 
-/* Jobs on the pool */
+/* ---- jobs on the pool ---- */
 
 static const char *argument(const struct mcp_call *call, const char *name)
 {
@@ -345,7 +343,7 @@ static void read_files(struct mcp_call *call, struct beneath *root)
         mcp_preview_name(&call->named, root, arguments, cwd);
 }
 
-/* The line was read once already, to know whose it is. */
+/* Parses the line a second time; the first time only found out which request it answers. */
 static void read_line(struct mcp_call *call)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -401,7 +399,7 @@ static void after_read(struct mcp_call *call)
     else if (call->tool->form.dry_run)
         place_call(call, STAGE_TELL, arguments_with(call, call->tool->form.dry_run, "true"));
     else
-        finish_asking(call); /* nothing would change, or what would only the server knows */
+        finish_asking(call); /* nothing would change, or only the server knows what would */
 }
 
 static void after_patch(struct mcp_call *call)
@@ -411,7 +409,7 @@ static void after_patch(struct mcp_call *call)
     else if (call->set && mcp_preview_changes(call->set))
         propose(call);
     else {
-        /* No diff of ours, but the server said something about it: whoever is asked can read that. */
+        /* Without a diff, show the user what the server's dry run answered. */
         if (call->told.len)
             tool_run_say(call->run, "stdout", call->told.buf);
         finish_asking(call);
@@ -447,7 +445,7 @@ static void start_job(struct mcp_call *call, enum stage stage)
     loop_work_start(call->run->env->loop, &call->work, run_job, job_done);
 }
 
-/* The doors */
+/* ---- starting a call ---- */
 
 static void replace_argument(struct strbuf *text, const char *name, const char *value)
 {
@@ -459,7 +457,7 @@ static void replace_argument(struct strbuf *text, const char *name, const char *
     strbuf_add(text, with.buf, with.len);
 }
 
-/* The server gets the path that was shown and not the link that leads there: a link can be turned meanwhile. */
+/* Sends the server the resolved path that the user saw, not a link to it: a link could change meanwhile. */
 static void replace_path(struct strbuf *text, const struct mcp_call *call, const char *name,
                          const struct change *change)
 {
@@ -474,7 +472,7 @@ static void replace_path(struct strbuf *text, const struct mcp_call *call, const
     replace_argument(text, name, value.buf);
 }
 
-/* The call's arguments with resolved paths and, where it is not NULL, another content (JSON). */
+/* Returns the call's arguments with resolved paths and, if not NULL, another content (JSON). */
 static char *approved_arguments(const struct mcp_call *call, const char *content)
 {
     const struct change_set *approved = call->run->approved;
@@ -490,7 +488,7 @@ static char *approved_arguments(const struct mcp_call *call, const char *content
     return strbuf_detach(&text, NULL);
 }
 
-/* The second execution of a call that was shown as a change set. */
+/* Second execution of a call whose change set was approved. */
 static void write_approved(struct mcp_call *call)
 {
     const struct change_set *approved = call->run->approved;
@@ -525,7 +523,7 @@ void mcp_call_start(struct tool_run *run)
     call->next = tool->server->calls;
     tool->server->calls = call;
     run->state = call;
-    /* What a model calls a dry run is one only if the server keeps its word. */
+    /* A dry run is safe only if the server keeps its promise, so only a trusted server gets one. */
     const char *dry_run = tool->server->spec->trust ? tool->form.dry_run : NULL;
     bool rehearsal = dry_run && json_bool(json_get(run->arguments, dry_run), false);
     if (run->confirm_write && run->approved)
@@ -546,7 +544,7 @@ void mcp_call_cancel(struct tool_run *run)
     struct mcp_server *server = server_of(call);
     call->cancelled = true;
     if (call->stage != STAGE_CALL && call->stage != STAGE_TELL)
-        return; /* a job comes back by itself */
+        return; /* the job finishes the call when it returns */
     if (call->request && server->peer) {
         mcp_peer_forget(server->peer, call->request);
         give_up(server, call->request, deadline_remaining_s(&run->deadline) > 0 ? "cancelled" : "timeout");

@@ -1,18 +1,64 @@
+/* The tool servers of a session: opens and closes them, waits for them, and adds their tools to the registry. */
+
 #include "mcp.h"
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "server.h"
-#include "tools/source.h"
+#include "tools/registry.h"
 #include <string.h>
+
+#define SECOND ((int64_t)1000000)
+
+const struct mcp_pace mcp_pace_usual = {.start_us = 30 * SECOND,
+                                        .probe_us = 3 * SECOND,
+                                        .ask_us = 10 * SECOND,
+                                        .ping_us = 10 * SECOND,
+                                        .pause_us = SECOND / 2,
+                                        .steady_us = 60 * SECOND,
+                                        .relist_us = SECOND * 3 / 10,
+                                        .end_us = 2 * SECOND,
+                                        .term_us = SECOND / 2};
+
+static const char *copy_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static const char *const *copy_texts(struct arena *arena, const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    const char **copy = texts ? arena_calloc(arena, count + 1, sizeof(*copy)) : NULL;
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_strdup(arena, texts[i]);
+    return copy;
+}
+
+static struct mcp_spec mcp_spec_copy(struct arena *arena, const struct mcp_spec *spec)
+{
+    struct mcp_spec copy = *spec;
+    struct mcp_rule *rules = arena_calloc(arena, spec->rule_count + 1, sizeof(*rules));
+    for (size_t i = 0; i < spec->rule_count; i++)
+        rules[i] = (struct mcp_rule){arena_strdup(arena, spec->rules[i].tool), spec->rules[i].effect};
+    copy.name = arena_strdup(arena, spec->name);
+    copy.argv = copy_texts(arena, spec->argv);
+    copy.env = copy_texts(arena, spec->env);
+    copy.cwd = copy_text(arena, spec->cwd);
+    copy.rules = rules;
+    copy.refused = copy_text(arena, spec->refused);
+    copy.note = copy_text(arena, spec->note);
+    return copy;
+}
 
 struct mcp {
     struct tool_source source;
     struct loop *loop;
     struct mcp_pace pace;
     char *workspace;
-    struct arena arena; /* of the entries: the file they came from may be read anew */
+    struct arena arena; /* of the entries: the config file may be read again meanwhile */
     struct mcp_server **servers;
     size_t count;
     struct hash_map taken;
@@ -77,7 +123,7 @@ void mcp_watch(struct mcp *mcp, void (*changed)(void *user, const struct mcp_sta
     mcp->user = user;
 }
 
-/* Waiting */
+/* ---- waiting ---- */
 
 static bool settled(const struct mcp_server *server)
 {
@@ -163,7 +209,7 @@ void mcp_close(struct mcp *mcp)
     mcp->closing = true;
     for (size_t i = 0; i < mcp->count; i++) {
         mcp_server_end_input(mcp->servers[i]);
-        if (mcp->servers[i]->state != MCP_READY) /* it has done nothing yet that it would have to bring to an end */
+        if (mcp->servers[i]->state != MCP_READY) /* it has no work to finish yet */
             mcp_server_terminate(mcp->servers[i]);
     }
     if (!all_gone(mcp))
@@ -173,7 +219,7 @@ void mcp_close(struct mcp *mcp)
     if (!all_gone(mcp))
         run_for(mcp, (double)mcp->pace.term_us / 1e6);
     for (size_t i = 0; i < mcp->count; i++)
-        mcp_server_free(mcp->servers[i]); /* with which it is killed */
+        mcp_server_free(mcp->servers[i]); /* this kills the process */
     free(mcp->servers);
     free(mcp->workspace);
     arena_release(&mcp->arena);
@@ -181,9 +227,9 @@ void mcp_close(struct mcp *mcp)
     free(mcp);
 }
 
-/* Tools */
+/* ---- tools ---- */
 
-/* One that is on its way, for the first time or again, is left as it is. */
+/* Leaves a server alone that is starting or restarting. */
 static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)
 {
     struct mcp *mcp = CONTAINER_OF(source, struct mcp, source);
@@ -228,7 +274,7 @@ struct mcp_offer mcp_offer(const struct mcp *mcp, size_t server, size_t index)
 
 void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
 {
-    CLEANUP(free) char *why = redact_copy(status->why); /* it may hold what the server said last */
+    CLEANUP(free) char *why = redact_copy(status->why); /* it may hold the server's last output */
     strbuf_addf(out, "tool server %s: ", status->name);
     switch (status->state) {
     case MCP_OFF:

@@ -1,21 +1,22 @@
-/* What a server offers: its list of tools, page by page, and what becomes of it.
+/* The tools of a server: lists them page by page, rates them, names them, and registers those that a session can have.
  *
- * Each tool becomes one of ours, which a session has from its next turn on. From then on the list is compared with what
- * the session has: a tool that is gone or whose schema or hints are others is refused, because what was agreed to was
- * another one, until the next turn adopts it as it is then. Descriptions may change.
+ * Each offer becomes a tool of the session from its next turn on. After that, every new list is compared with the
+ * session's tools. A tool that is gone, or whose schema or hints changed, is refused, because the user agreed to the
+ * earlier one. The next turn adopts it in its new form. Descriptions may change.
  *
- * A list has an end: at most so many pages, no cursor twice, at most so many tools. */
+ * A list is bounded: a maximum of pages, no cursor twice, a maximum of tools. */
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
-#include "names.h"
 #include "server.h"
 #include "tools/registry.h"
 #include "tools/schema.h"
-#include "tools/source.h"
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #define PAGES_MAX         1000
 #define NAME_BYTES_MAX    256
@@ -52,7 +53,7 @@ static struct mcp_tool *find_tool(const struct mcp_server *server, const char *n
     return NULL;
 }
 
-/* The shape of a tool: what a person's yes, or a rule, was about. */
+/* Hashes the shape of a tool: what the user's approval, or a rule, was about. */
 static void digest_shape(const struct json *offer, char out[HASH_SHA256_HEX])
 {
     static const char *const parts[] = {"inputSchema", "annotations"};
@@ -83,7 +84,7 @@ static char *describe(const struct json *offer)
     return xmemdup0(text, utf8_prefix(text, strlen(text), DESCRIPTION_CHARS));
 }
 
-/* Why a session cannot have it; NULL: it can. The caller's. */
+/* Returns why a session cannot have the tool; NULL if it can. The caller frees it. */
 static char *refuse(const struct json *offer, const struct json *schema)
 {
     struct err err = ERR_INIT;
@@ -101,7 +102,7 @@ static char *refuse(const struct json *offer, const struct json *schema)
     return NULL;
 }
 
-/* Makes the tool what is offered; its name and who it belongs to are there. */
+/* Fills the tool from the offer; its name and server are set already. */
 static void fill_tool(struct mcp_tool *tool, const struct json *offer)
 {
     const struct mcp_spec *spec = tool->server->spec;
@@ -159,7 +160,7 @@ static void add_tool(struct mcp_server *server, const char *name, const struct j
     server->tools[server->tool_count++] = tool;
 }
 
-/* A tool that is known, offered again. */
+/* Compares a known tool with its new offer. */
 static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const struct json *offer)
 {
     char shape[HASH_SHA256_HEX];
@@ -167,7 +168,7 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     bool changed = strcmp(shape, tool->shape) != 0;
     tool->gone = false;
     tool->seen = server->listing.number;
-    if (!changed && tool->heir) { /* it is what it was */
+    if (!changed && tool->heir) { /* it changed back */
         mcp_tool_free(steal(&tool->heir));
     } else if (changed && !tool->registered) { /* no session has it yet */
         fill_tool(tool, offer);
@@ -180,7 +181,7 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     }
 }
 
-/* Whether there is room for its schema; then it is taken. */
+/* Reserves room for its schema; returns false if there is none. */
 static bool take_room(struct mcp_server *server, const struct json *offer)
 {
     const struct json *schema = json_get(offer, "inputSchema");
@@ -207,7 +208,7 @@ static void take_offer(struct mcp_server *server, const struct json *offer)
         mcp_server_log(server, "more tools than a session can have; left out: ", name, strlen(name));
 }
 
-/* What the session has of it */
+/* ---- the session's tools ---- */
 
 static bool wanted(const struct mcp_tool *tool)
 {
@@ -227,7 +228,8 @@ bool mcp_offers_news(const struct mcp_server *server)
     return false;
 }
 
-/* A tool that is another one now makes way; it stays until the end, because a late call may still hold it. */
+/* Replaces a tool that has changed. The old one stays allocated until the end, because a late call may still hold
+ * it. */
 static struct mcp_tool *retire(struct mcp_server *server, size_t index)
 {
     struct mcp_tool *tool = server->tools[index], *heir = steal(&tool->heir);
@@ -282,7 +284,7 @@ static void end_list(struct mcp_server *server)
         mcp_list_changed(server);
 }
 
-/* The cursor of the page behind this one; NULL: this is the last that is asked for. */
+/* Returns the cursor of the next page; NULL if this is the last page to request. */
 static const char *next_cursor(struct mcp_server *server, const struct json *result)
 {
     struct mcp_listing *listing = &server->listing;
@@ -303,7 +305,7 @@ static void on_page(void *user, const struct rpc_message *answer, const char *wh
     if (!server->peer || server->closing)
         return;
     if (!answer || answer->kind == RPC_ERROR) {
-        if (server->state == MCP_READY) { /* it was only looked whether something changed */
+        if (server->state == MCP_READY) { /* this listing only checked for changes */
             mcp_server_log(server, "its tools cannot be listed again: ", answer ? answer->text : why,
                            strlen(answer ? answer->text : why));
             mcp_list_release(server);
@@ -355,4 +357,239 @@ void mcp_list_changed(struct mcp_server *server)
     else if (server->state == MCP_READY && !loop_timer_armed(&server->relist) && !server->closing)
         loop_timer_start(server->loop, &server->relist, loop_now_us(server->loop) + server->pace->relist_us,
                          list_again);
+}
+
+#define WORST (MCP_NETWORK | MCP_DESTROYS)
+
+static struct mcp_class class_of_bits(unsigned bits, bool idempotent)
+{
+    return (struct mcp_class){
+        .bits = bits,
+        .effect = bits & MCP_DESTROYS  ? EFFECT_DESTRUCTIVE
+                  : bits & MCP_NETWORK ? EFFECT_NETWORK
+                  : bits & MCP_WRITES  ? EFFECT_LOCAL_WRITE
+                                       : EFFECT_READ_ONLY,
+        .idempotent = idempotent,
+        .asks = bits & (MCP_WRITES | MCP_DESTROYS),
+    };
+}
+
+struct mcp_class mcp_claimed(const struct json *annotations)
+{
+    if (!annotations || annotations->type != JSON_OBJECT)
+        return class_of_bits(WORST, false);
+    bool reads = json_bool(json_get(annotations, "readOnlyHint"), false);
+    bool destroys = json_bool(json_get(annotations, "destructiveHint"), true);
+    bool open_world = json_bool(json_get(annotations, "openWorldHint"), true);
+    bool idempotent = json_bool(json_get(annotations, "idempotentHint"), false);
+    unsigned bits = reads ? 0 : destroys ? MCP_DESTROYS : MCP_WRITES;
+    return class_of_bits(bits | (open_world ? MCP_NETWORK : 0), reads || idempotent);
+}
+
+static unsigned bits_of_effect(enum effect effect)
+{
+    switch (effect) {
+    case EFFECT_READ_ONLY:
+        return 0;
+    case EFFECT_LOCAL_WRITE:
+        return MCP_WRITES;
+    case EFFECT_NETWORK:
+        return MCP_NETWORK;
+    case EFFECT_DESTRUCTIVE:
+        return MCP_DESTROYS;
+    case EFFECT_UNKNOWN:
+        break;
+    }
+    return WORST;
+}
+
+static const struct mcp_rule *rule_for(const struct mcp_spec *spec, const char *tool)
+{
+    for (size_t i = 0; i < spec->rule_count; i++)
+        if (strcmp(spec->rules[i].tool, tool) == 0)
+            return &spec->rules[i];
+    return NULL;
+}
+
+struct mcp_class mcp_class_of(const struct mcp_spec *spec, const char *tool, const struct json *annotations)
+{
+    struct mcp_class claimed = mcp_claimed(annotations);
+    const struct mcp_rule *own = rule_for(spec, tool), *all = rule_for(spec, "*");
+    if (own) {
+        unsigned bits = bits_of_effect(own->effect);
+        return class_of_bits(bits, bits == 0 || (spec->trust && bits == claimed.bits && claimed.idempotent));
+    }
+    if (all) {
+        unsigned raised = annotations && annotations->type == JSON_OBJECT ? claimed.bits : 0;
+        unsigned bits = bits_of_effect(all->effect);
+        bits |= raised;
+        return class_of_bits(bits, bits == 0 || (spec->trust && bits == claimed.bits && claimed.idempotent));
+    }
+    return spec->trust ? claimed : class_of_bits(WORST, false);
+}
+
+void mcp_class_write(struct strbuf *out, const struct mcp_class *class)
+{
+    static const struct {
+        unsigned bit;
+        enum effect effect;
+    } words[] = {{MCP_NETWORK, EFFECT_NETWORK}, {MCP_WRITES, EFFECT_LOCAL_WRITE}, {MCP_DESTROYS, EFFECT_DESTRUCTIVE}};
+    const char *before = "";
+    if (!class->bits)
+        strbuf_addstr(out, effect_name(EFFECT_READ_ONLY));
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (class->bits & words[i].bit) {
+            strbuf_addf(out, "%s%s", before, effect_name(words[i].effect));
+            before = " + ";
+        }
+    if (class->idempotent && class->bits)
+        strbuf_addstr(out, ", idempotent");
+}
+
+/* Most servers use the first name. If a schema has several of them, the first in this list counts. */
+static const char *const paths[] = {"path",       "file_path",   "filePath",  "filepath", "filename",
+                                    "fileName",   "file_name",   "file",      "target",   "target_path",
+                                    "targetPath", "target_file", "targetFile"};
+/* Not "data" and "body", which are often encoded. */
+static const char *const contents[] = {"content", "contents", "file_text", "fileText", "text"};
+static const char *const switches[] = {"dryRun", "dry_run"};
+
+static const char *const places[] = {"owner", "repo", "repository", "project_id", "branch", "bucket", "url", "host"};
+
+static bool takes(const struct json *schema, const char *name, const char *type)
+{
+    const struct json *property = json_get(json_get(schema, "properties"), name);
+    return strcmp(json_str(json_get(property, "type"), ""), type) == 0;
+}
+
+static const char *first_taken(const struct json *schema, const char *const *names, size_t count, const char *type)
+{
+    for (size_t i = 0; i < count; i++)
+        if (takes(schema, names[i], type))
+            return names[i];
+    return NULL;
+}
+
+static bool begins(const char *tool, const char *const *verbs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncasecmp(tool, verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    return false;
+}
+
+/* True for "delete_file" and "deleteFile", but not for "delete_lines". */
+static bool deletes(const char *tool)
+{
+    static const char *const names[] = {"delete", "deletefile", "remove", "removefile", "unlink", "rm"};
+    char plain[32];
+    size_t len = 0;
+    for (; *tool && len + 1 < sizeof(plain); tool++)
+        if (isalnum((unsigned char)*tool))
+            plain[len++] = (char)tolower((unsigned char)*tool);
+    plain[len] = '\0';
+    for (size_t i = 0; !*tool && i < COUNT_OF(names); i++)
+        if (strcmp(plain, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* True if all other arguments are switches, so that none selects a part of the file. */
+static bool takes_only(const struct json *schema, const char *name)
+{
+    json_each (property, json_get(schema, "properties"))
+        if (strcmp(property->key, name) != 0 && strcmp(json_str(json_get(property, "type"), ""), "boolean") != 0)
+            return false;
+    return true;
+}
+
+struct mcp_form mcp_form_of(const char *tool, const struct json *schema)
+{
+    static const char *const moving[] = {"move", "rename"}, *const appending[] = {"append"};
+    static const char *const writing[] = {"write", "create", "save", "put", "overwrite"};
+    struct mcp_form form = {.path = first_taken(schema, paths, COUNT_OF(paths), "string"),
+                            .content = first_taken(schema, contents, COUNT_OF(contents), "string"),
+                            .dry_run = first_taken(schema, switches, COUNT_OF(switches), "boolean")};
+    form.elsewhere = first_taken(schema, places, COUNT_OF(places), "string") != NULL;
+    if (form.elsewhere) {
+        form.path = NULL;
+    } else if (begins(tool, moving, COUNT_OF(moving)) && takes(schema, "source", "string") &&
+               takes(schema, "destination", "string")) {
+        form.kind = MCP_FORM_MOVES;
+        form.path = "source";
+        form.target = "destination";
+    } else if (form.path && deletes(tool) && takes_only(schema, form.path)) {
+        form.kind = MCP_FORM_DELETES;
+    } else if (form.path && form.content && begins(tool, appending, COUNT_OF(appending))) {
+        form.kind = MCP_FORM_APPENDS;
+    } else if (form.path && form.content && begins(tool, writing, COUNT_OF(writing))) {
+        form.kind = MCP_FORM_WHOLE;
+    } else if (form.path) {
+        form.kind = MCP_FORM_NAMES;
+    }
+    return form;
+}
+
+static bool is_text(const struct json *arguments, const char *name)
+{
+    const struct json *value = name ? json_get(arguments, name) : NULL;
+    return value && value->type == JSON_STRING;
+}
+
+enum mcp_form_kind mcp_form_of_call(const struct mcp_form *form, const struct json *arguments)
+{
+    const char *mode = json_str(json_get(arguments, "mode"), ""),
+               *encoding = json_str(json_get(arguments, "encoding"), "");
+    bool writes = form->kind == MCP_FORM_WHOLE || form->kind == MCP_FORM_APPENDS;
+    if (form->kind == MCP_FORM_NONE || !is_text(arguments, form->path))
+        return MCP_FORM_NONE;
+    if (form->kind == MCP_FORM_MOVES)
+        return is_text(arguments, form->target) ? MCP_FORM_MOVES : MCP_FORM_NONE;
+    if (!writes)
+        return form->kind;
+    if (!is_text(arguments, form->content) ||
+        (*encoding && strcasecmp(encoding, "utf-8") != 0 && strcasecmp(encoding, "utf8") != 0))
+        return MCP_FORM_NAMES;
+    bool appends =
+        json_bool(json_get(arguments, "append"), false) || strcmp(mode, "a") == 0 || strcmp(mode, "append") == 0;
+    return appends ? MCP_FORM_APPENDS : form->kind;
+}
+
+bool mcp_form_names_path(const char *argument)
+{
+    bool found = strcmp(argument, "source") == 0 || strcmp(argument, "destination") == 0;
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        found |= strcmp(argument, paths[i]) == 0;
+    return found;
+}
+
+#define MARK_CHARS 7 /* "_" and six digits */
+
+static void add_clean(struct strbuf *out, const char *text)
+{
+    for (; *text; text++) {
+        bool good = isascii((unsigned char)*text) && (isalnum((unsigned char)*text) || strchr("_-", *text));
+        if (good)
+            strbuf_addch(out, *text);
+        else if (!out->len || out->buf[out->len - 1] != '_')
+            strbuf_addch(out, '_');
+    }
+}
+
+char *mcp_name(const char *server, const char *tool, struct hash_map *taken)
+{
+    CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
+    add_clean(&name, *server ? server : "server");
+    strbuf_addstr(&name, "__");
+    add_clean(&name, *tool ? tool : "tool");
+    strbuf_addf(&whole, "%s\n%s", server, tool);
+    for (unsigned round = 0; name.len > MCP_NAME_MAX || hash_map_has(taken, name.buf); round++) {
+        strbuf_addf(&whole, "\n%u", round);
+        if (name.len > MCP_NAME_MAX - MARK_CHARS)
+            strbuf_set_len(&name, MCP_NAME_MAX - MARK_CHARS);
+        strbuf_addf(&name, "_%06x", (unsigned)(hash_fnv1a(whole.buf, whole.len) & 0xffffff));
+    }
+    hash_map_put(taken, name.buf, 1);
+    return strbuf_detach(&name, NULL);
 }

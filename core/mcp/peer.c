@@ -1,18 +1,22 @@
-/* Requests stand in a list, each with a timer of its own. A request leaves the list before its callback is called, so
- * that a callback may do anything, free the peer too: whoever goes through the list begins anew after each call, and
- * the memory of a peer stays until nothing of ours is under way in it.
+/* Exchanges JSON-RPC messages with one tool server: requests, answers, and lines.
  *
- * A hostile server costs little: lines are bounded by rpc.h, one that is too long ends what is open (nobody can tell
- * whom it would have answered), and who says too much that nobody asked for is not listened to any more. */
+ * Open requests are in a list, each with its own timer. A request leaves the list before its callback is called, so a
+ * callback may do anything, even free the peer. Therefore a loop over the list restarts after each call. The peer's
+ * memory stays until none of its functions is running.
+ *
+ * A hostile server costs little. RPC_LINE_MAX bounds the length of lines. A line that is too long fails all open
+ * requests, because the peer cannot tell which one it answers. The peer stops reading from a server that sends too many
+ * unrequested messages. */
 
 #include "peer.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include <string.h>
 
-#define NOISE_MAX   1000  /* lines that are no message, or answer nothing */
-#define UNASKED_MAX 20000 /* requests and notifications of theirs within UNASKED_US */
+#define NOISE_MAX   1000  /* lines that are not a message, or answer no request */
+#define UNASKED_MAX 20000 /* requests and notifications of the server within UNASKED_US */
 #define UNASKED_US  (10 * 1000000)
 #define BATCH_MAX   1000
 
@@ -36,8 +40,8 @@ struct mcp_peer {
     size_t noise, unasked;
     int64_t unasked_since_us;
     bool stopped;
-    bool dead;     /* freed by its owner… */
-    unsigned busy; /* …from within a callback: it goes when the last of them has returned */
+    bool dead;     /* its owner has freed it… */
+    unsigned busy; /* …from within a callback: the last of them to return frees the memory */
 };
 
 struct mcp_peer *mcp_peer_new(struct loop *loop, const struct mcp_peer_ops *ops, void *user)
@@ -122,7 +126,7 @@ void mcp_peer_forget(struct mcp_peer *peer, int64_t id)
 
 void mcp_peer_fail(struct mcp_peer *peer, const char *why)
 {
-    int64_t next_id = peer->next_id; /* what is asked meanwhile is none of them */
+    int64_t next_id = peer->next_id; /* skip requests that a callback adds */
     peer->busy++;
     for (struct request *request = peer->requests; request;) {
         if (request->id < next_id) {
@@ -164,7 +168,7 @@ void mcp_peer_refuse(struct mcp_peer *peer, const struct json *id, int code, con
     peer->ops->send(peer->user, line.buf, line.len);
 }
 
-/* What comes in */
+/* ---- incoming messages ---- */
 
 static void break_off(struct mcp_peer *peer, const char *why)
 {
@@ -189,7 +193,7 @@ static void take_unasked(struct mcp_peer *peer, const struct rpc_message *messag
         peer->unasked = 0;
     }
     if (++peer->unasked > UNASKED_MAX)
-        break_off(peer, "it says too much that nobody asked for");
+        break_off(peer, "it sends too many unrequested messages");
     else
         peer->ops->heard(peer->user, message);
 }
@@ -207,7 +211,7 @@ static void take_message(struct mcp_peer *peer, const struct json *value, const 
     if (request)
         end_request(request, &message, NULL);
     else if (message.kind == RPC_NONE || message.number < 1 || message.number >= peer->next_id)
-        take_noise(peer, line, len); /* else an answer that came too late for whoever asked */
+        take_noise(peer, line, len); /* otherwise an answer to a request that was dropped */
 }
 
 static void take_line(void *user, const char *line, size_t len)
@@ -220,7 +224,7 @@ static void take_line(void *user, const char *line, size_t len)
         take_noise(peer, line, len);
     } else if (value->type != JSON_ARRAY) {
         take_message(peer, value, line, len, true);
-    } else { /* several at once, as one version of the protocol had it */
+    } else { /* a batch, which one version of the protocol allowed */
         size_t taken = 0;
         json_each (item, value) {
             if (peer->stopped || taken++ == BATCH_MAX)
@@ -245,4 +249,151 @@ void mcp_peer_receive(struct mcp_peer *peer, const char *bytes, size_t len)
     peer->busy++;
     rpc_lines_feed(&peer->lines, bytes, len, &listener);
     leave(peer);
+}
+
+static bool is_id(const struct json *id)
+{
+    return id && (id->type == JSON_NUMBER || id->type == JSON_STRING);
+}
+
+struct rpc_message rpc_read(const struct json *value)
+{
+    struct rpc_message message = {.number = -1};
+    const struct json *method = json_get(value, "method"), *id = json_get(value, "id");
+    const struct json *result = json_get(value, "result"), *error = json_get(value, "error");
+    if (is_id(id)) {
+        message.id = id;
+        message.number = id->type == JSON_NUMBER ? json_int(id, -1) : -1;
+    }
+    if (method && method->type == JSON_STRING) {
+        message.kind = message.id ? RPC_REQUEST : RPC_NOTIFICATION;
+        message.method = method->text;
+        message.params = json_get(value, "params");
+    } else if (message.id && error && error->type == JSON_OBJECT) {
+        message.kind = RPC_ERROR;
+        message.code = json_int(json_get(error, "code"), 0);
+        message.text = json_str(json_get(error, "message"), "no reason given");
+        message.data = json_get(error, "data");
+    } else if (message.id && result) {
+        message.kind = RPC_RESULT;
+        message.result = result;
+    }
+    return message;
+}
+
+const struct json *rpc_parse(struct arena *arena, const char *line, size_t len, struct err *err)
+{
+    if (json_count_values(line, len) > RPC_VALUES_MAX) {
+        err_set(err, "a message of more than %d values", RPC_VALUES_MAX);
+        return NULL;
+    }
+    return json_parse(arena, line, len, err);
+}
+
+/* ---- lines ---- */
+
+static void give_line(const struct rpc_listener *listener, const char *line, size_t len)
+{
+    while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
+        len--;
+    if (len)
+        listener->line(listener->user, line, len);
+}
+
+/* Takes one line, or a piece of one. */
+static void take_part(struct rpc_lines *lines, const char *bytes, size_t len, bool ends,
+                      const struct rpc_listener *listener)
+{
+    struct strbuf whole = STRBUF_INIT;
+    bool skipping = lines->skipping;
+    lines->skipping = skipping && !ends;
+    if (skipping)
+        return;
+    if (lines->held.len + len > RPC_LINE_MAX) {
+        lines->skipping = !ends;
+        rpc_lines_release(lines); /* frees its memory too */
+        listener->too_long(listener->user);
+    } else if (!ends) {
+        strbuf_add(&lines->held, bytes, len);
+    } else if (!lines->held.len) {
+        give_line(listener, bytes, len);
+    } else {
+        strbuf_add(&lines->held, bytes, len);
+        whole = lines->held;
+        strbuf_init(&lines->held);
+        give_line(listener, whole.buf, whole.len);
+    }
+    strbuf_release(&whole);
+}
+
+void rpc_lines_feed(struct rpc_lines *lines, const char *bytes, size_t len, const struct rpc_listener *listener)
+{
+    while (len && !(listener->stop && *listener->stop)) {
+        const char *end = memchr(bytes, '\n', len);
+        size_t part = end ? (size_t)(end - bytes) : len;
+        take_part(lines, bytes, part, end != NULL, listener);
+        part += end != NULL;
+        bytes += part;
+        len -= part;
+    }
+}
+
+void rpc_lines_release(struct rpc_lines *lines)
+{
+    strbuf_release(&lines->held);
+    strbuf_init(&lines->held);
+}
+
+/* ---- writing ---- */
+
+static struct json_writer begin(struct strbuf *out)
+{
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "jsonrpc", "2.0");
+    return w;
+}
+
+static void end(struct json_writer *w)
+{
+    json_close(w, '}');
+    strbuf_addch(w->out, '\n');
+}
+
+void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params)
+{
+    struct json_writer w = begin(out);
+    json_add_int(&w, "id", id);
+    json_add_str(&w, "method", method);
+    if (params)
+        json_add_raw(&w, "params", params);
+    end(&w);
+}
+
+void rpc_write_notification(struct strbuf *out, const char *method, const char *params)
+{
+    struct json_writer w = begin(out);
+    json_add_str(&w, "method", method);
+    if (params)
+        json_add_raw(&w, "params", params);
+    end(&w);
+}
+
+void rpc_write_result(struct strbuf *out, const struct json *id, const char *result)
+{
+    struct json_writer w = begin(out);
+    json_add_value(&w, "id", id);
+    json_add_raw(&w, "result", result ? result : "{}");
+    end(&w);
+}
+
+void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text)
+{
+    struct json_writer w = begin(out);
+    json_add_value(&w, "id", id);
+    json_open(&w, "error", '{');
+    json_add_int(&w, "code", code);
+    json_add_str(&w, "message", text);
+    json_close(&w, '}');
+    end(&w);
 }

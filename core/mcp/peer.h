@@ -1,36 +1,100 @@
 #pragma once
-/* One conversation with a tool server: requests that each end once, whatever the other side does, and what it says of
- * its own accord. Knows lines and ids, not processes: bytes come in through mcp_peer_receive and go out through `send`.
+/* The conversation with one tool server: requests that each end exactly once, whatever the server does, and the
+ * server's own messages. It handles lines and ids, not processes: the owner feeds bytes to mcp_peer_receive, and the
+ * peer sends through `send`.
  *
- * Everything on the loop thread. No callback comes from within mcp_peer_ask. */
+ * All functions and callbacks run on the loop thread. mcp_peer_ask never calls a callback before it returns. */
 
-#include "rpc.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+struct arena;
+struct json;
 struct loop;
 struct mcp_peer;
 
+/* JSON-RPC 2.0 as tool servers use it on stdio: one message per line. The reader does not trust the sender. It bounds
+ * the length of a line and its number of values, and recognizes lines that are not a message. */
+
+#define RPC_LINE_MAX   ((size_t)8 << 20)   /* an image as base64 is one line */
+#define RPC_VALUES_MAX 60000               /* per line: parsed values take many times the room of their text */
+#define RPC_LONG       ((size_t)256 << 10) /* per line: a longer one is processed on a thread */
+
+enum rpc_code {
+    RPC_METHOD_NOT_FOUND = -32601,
+    RPC_UNSUPPORTED_VERSION = -32022,
+};
+
+enum rpc_kind { RPC_NONE, RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR };
+
+struct rpc_message {
+    enum rpc_kind kind;
+    const char *method;
+    const struct json *id; /* a number or a string; 0 is a valid id */
+    int64_t number;        /* of an integer id, else -1 */
+    const struct json *params, *result;
+    int64_t code; /* of an error */
+    const char *text;
+    const struct json *data;
+    const char *line; /* if the message is a whole line; NULL: one of a batch */
+    size_t line_len;
+};
+
+/* Determines the kind of a message; RPC_NONE if the value is not one. */
+struct rpc_message rpc_read(const struct json *value);
+/* Returns NULL and err if the line is not JSON or too large. */
+const struct json *rpc_parse(struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
+
+/* Splits bytes into lines. Drops a line longer than RPC_LINE_MAX. */
+struct rpc_lines {
+    struct strbuf held;
+    bool skipping;
+};
+#define RPC_LINES_INIT ((struct rpc_lines){.held = STRBUF_INIT})
+struct rpc_listener {
+    void (*line)(void *user, const char *line, size_t len); /* without its newline, never empty */
+    void (*too_long)(void *user);
+    const bool *stop; /* a callback sets it to stop reading */
+    void *user;
+};
+void rpc_lines_feed(struct rpc_lines *lines, const char *bytes, size_t len, const struct rpc_listener *listener);
+void rpc_lines_release(struct rpc_lines *lines);
+
+/* Appends a whole line. `params` and `result` are JSON texts on one line; NULL: none, or {}. */
+void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params);
+void rpc_write_notification(struct strbuf *out, const char *method, const char *params);
+void rpc_write_result(struct strbuf *out, const struct json *id, const char *result);
+void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text);
+
+/* ---- the conversation ---- */
+
 struct mcp_peer_ops {
     void (*send)(void *user, const char *bytes, size_t len);
-    /* A request or a notification of theirs. A request must be answered by mcp_peer_answer or mcp_peer_refuse. */
+    /* Called for a request or a notification of the server. Answer a request with mcp_peer_answer or
+     * mcp_peer_refuse. */
     void (*heard)(void *user, const struct rpc_message *message);
-    /* They break the rules in a way that cannot be lived with. Told once; nothing follows it. */
+    /* Called once if the server breaks the protocol beyond repair. No other callback follows. */
     void (*broken)(void *user, const char *why);
-    /* What is no message, for the log. */
+    /* Called with text that is not a message, for the log. */
     void (*noise)(void *user, const char *text, size_t len);
 };
 
-/* Ends a request: `answer` is a result or an error of theirs, or NULL, and then `why` says what happened instead. */
+/* Ends a request. `answer` is the server's result or error; if it is NULL, `why` gives the reason. */
 typedef void mcp_answered(void *user, const struct rpc_message *answer, const char *why);
 
 struct mcp_peer *mcp_peer_new(struct loop *loop, const struct mcp_peer_ops *ops, void *user);
-/* Requests still open are forgotten without a word: end them with mcp_peer_fail first. */
+/* Drops open requests without calling their callbacks: end them with mcp_peer_fail first. */
 void mcp_peer_free(struct mcp_peer *peer);
 void mcp_peer_receive(struct mcp_peer *peer, const char *bytes, size_t len);
 
-/* Asks, and gives the id. The answer comes later, or at the latest after `timeout_us` why there is none. */
+/* Sends a request and returns its id. The callback gets the answer, or after at most `timeout_us` the reason why none
+ * came. */
 int64_t mcp_peer_ask(struct mcp_peer *peer, const char *method, const char *params, int64_t timeout_us,
                      mcp_answered *answered, void *user);
-/* Nobody waits for this answer any more; an answer that comes all the same is dropped. */
+/* Drops a request: the peer ignores its answer. */
 void mcp_peer_forget(struct mcp_peer *peer, int64_t id);
 /* Ends every open request with this reason. */
 void mcp_peer_fail(struct mcp_peer *peer, const char *why);

@@ -1,12 +1,12 @@
-/* The life of a server:
+/* One tool server, from its start to its end:
  *
  *   start ─► probe ─► initialize ─► initialized ─► list of tools ─► READY ─► (ends) ─► PAUSING ─► start …
  *              │ a modern one: no handshake            ▲
  *              └───────────────────────────────────────┘
  *
- * A server that was never ready is not started again: its tools are not in the session anyway. One that was is, after
- * half a second, then twice that, and so on; when it has failed too often in a row, without having been ready for a
- * while in between, it is given up. */
+ * A server that was never ready is not restarted: the session does not have its tools anyway. One that was ready is
+ * restarted after half a second, then after twice that, and so on. If it fails too often in a row, without being ready
+ * for a while in between, it is given up. */
 
 #include "server.h"
 #include "base/child.h"
@@ -24,12 +24,12 @@
 
 #define PAUSE_MAX_US  (30 * (int64_t)1000000)
 #define FAILURES_MAX  4
-#define UNREAD_MAX    ((size_t)4 << 20) /* bytes that it does not read */
+#define UNREAD_MAX    ((size_t)4 << 20) /* bytes that the server has not read */
 #define SAID_MAX      2000
 #define LOG_LINES_MAX 2000
 #define LOG_LINE_MAX  400
 
-/* What is said about it */
+/* ---- state ---- */
 
 static void set_state(struct mcp_server *server, enum mcp_state state, const char *why)
 {
@@ -77,7 +77,7 @@ static void take_errors(struct mcp_server *server, const char *bytes, size_t len
 {
     rpc_lines_feed(&server->errors, bytes, len,
                    &(struct rpc_listener){take_error_line, error_line_too_long, NULL, server});
-    if (!len && server->errors.held.len) { /* a last line without an end */
+    if (!len && server->errors.held.len) { /* a last line without a newline */
         struct strbuf last = server->errors.held;
         strbuf_init(&server->errors.held);
         take_error_line(server, last.buf, last.len);
@@ -85,7 +85,7 @@ static void take_errors(struct mcp_server *server, const char *bytes, size_t len
     }
 }
 
-/* The end */
+/* ---- the end of the process ---- */
 
 static void drop_process(struct mcp_server *server, const char *why)
 {
@@ -104,7 +104,7 @@ static void start_again(struct loop_timer *timer)
     mcp_server_start(CONTAINER_OF(timer, struct mcp_server, pause));
 }
 
-/* It is not there any more, for this reason. */
+/* The process has ended for this reason. */
 static void ended(struct mcp_server *server, const char *why, bool for_good)
 {
     bool died_of_probe = server->probing && !server->era_known && !for_good;
@@ -163,7 +163,7 @@ static void why_not_started(struct strbuf *why, const struct mcp_server *server,
 {
     const char *name = server->spec->argv[0], *folder = folder_of(server);
     struct err missing = ERR_INIT;
-    if (access(folder, X_OK)) /* a missing folder and a missing program give the same code */
+    if (access(folder, X_OK)) /* exec gives the same code for a missing folder and a missing program */
         strbuf_addf(why, "cannot start %s in %s: %s", name, folder, strerror(errno));
     else if (code == ENOENT && !strchr(name, '/') && child_not_found(&missing, name))
         strbuf_addstr(why, missing.text);
@@ -188,7 +188,7 @@ static void server_ended(void *user, const struct process_end *end)
     struct mcp_server *server = user;
     CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
     if (server->stop_why)
-        return; /* the reason is known already */
+        return; /* the reason is set already */
     if (end->error)
         why_not_started(&why, server, end->error);
     else
@@ -196,7 +196,7 @@ static void server_ended(void *user, const struct process_end *end)
     ended(server, why.buf, end->error != 0);
 }
 
-/* What it says */
+/* ---- output of the server ---- */
 
 static void server_output(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
@@ -226,7 +226,7 @@ static void on_noise(void *user, const char *text, size_t len)
     mcp_server_log(user, "no message: ", text, len);
 }
 
-/* A path as an address: every byte but the plainest as %XX. */
+/* Writes a path as a URL: every byte but letters, digits and a few others as %XX. */
 static void write_roots(struct strbuf *out, const char *path)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
@@ -292,7 +292,7 @@ static const struct mcp_peer_ops peer_ops = {
 
 static const struct process_ops process_ops = {.output = server_output, .ended = server_ended};
 
-/* Starting */
+/* ---- starting ---- */
 
 static bool names_variable(const char *assignment, const char *name)
 {
@@ -300,8 +300,8 @@ static bool names_variable(const char *assignment, const char *name)
     return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
 }
 
-/* Small: what a program needs to run and what the user put into its entry. A server that prints every variable it sees
- * is a real one. */
+/* Passes few variables: those a program needs to run, and those in the server's entry. Some real servers print every
+ * variable they see. */
 static char **make_env(const struct mcp_spec *spec)
 {
     static const char *const usual[] = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
@@ -329,7 +329,7 @@ static char **make_env(const struct mcp_spec *spec)
 
 void mcp_server_listed(struct mcp_server *server)
 {
-    if (server->state == MCP_READY) { /* it was listed again */
+    if (server->state == MCP_READY) { /* this was a repeated listing */
         if (server->changed && mcp_offers_news(server))
             server->changed(server);
         return;
@@ -385,7 +385,7 @@ void mcp_server_start(struct mcp_server *server)
     mcp_handshake(server);
 }
 
-/* Ending */
+/* ---- ending ---- */
 
 void mcp_server_end_input(struct mcp_server *server)
 {
@@ -427,4 +427,148 @@ void mcp_server_free(struct mcp_server *server)
     free(server->title);
     free(server->version);
     free(server);
+}
+
+/* ---- handshake ----
+ *
+ * The probe (server/discover) finds out which era of the protocol the server speaks. Anything but a clear answer means
+ * the old one. Even if the server exits because of the probe: then it is started again without a probe. The program
+ * remembers the result as long as it runs. */
+
+#define MODERN "2026-07-28"
+static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+char *mcp_server_params(const struct mcp_server *server, const char *members, const char *progress_token)
+{
+    CLEANUP(strbuf) struct strbuf meta = STRBUF_INIT;
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&meta);
+    json_open(&w, NULL, '{');
+    if (server->modern || server->probing) {
+        json_add_str(&w, "io.modelcontextprotocol/protocolVersion", MODERN);
+        json_add_raw(&w, "io.modelcontextprotocol/clientInfo",
+                     "{\"name\":\"keyturn\",\"version\":\"" KEYTURN_VERSION "\"}");
+        json_add_raw(&w, "io.modelcontextprotocol/clientCapabilities", "{}");
+    }
+    if (progress_token)
+        json_add_str(&w, "progressToken", progress_token);
+    json_close(&w, '}');
+    strbuf_addf(&out, "{%s", members);
+    if (meta.len > 2)
+        strbuf_addf(&out, "%s\"_meta\":%s", *members ? "," : "", meta.buf);
+    strbuf_addch(&out, '}');
+    return strbuf_detach(&out, NULL);
+}
+
+static char *copy_short(const struct json *text)
+{
+    const char *from = json_str(text, NULL);
+    return from ? xmemdup0(from, utf8_prefix(from, strlen(from), 100)) : NULL;
+}
+
+static void take_names(struct mcp_server *server, const struct json *result)
+{
+    const struct json *info = json_get(result, "serverInfo");
+    free(server->title);
+    free(server->version);
+    server->title = copy_short(json_get(info, "name"));
+    server->version = copy_short(json_get(info, "version"));
+}
+
+static void handshake_done(struct mcp_server *server, bool offers_tools)
+{
+    server->offers_tools = offers_tools;
+    if (offers_tools)
+        mcp_list_tools(server);
+    else
+        mcp_server_listed(server);
+}
+
+static void on_initialized(void *user, const struct rpc_message *answer, const char *why)
+{
+    struct mcp_server *server = user;
+    if (!answer || answer->kind == RPC_ERROR) {
+        mcp_server_stop(server, false, "initialize: %.300s", answer ? answer->text : why);
+        return;
+    }
+    const char *version = json_str(json_get(answer->result, "protocolVersion"), "");
+    server->protocol = NULL;
+    for (size_t i = 0; i < COUNT_OF(versions); i++)
+        if (strcmp(versions[i], version) == 0)
+            server->protocol = versions[i];
+    if (!server->protocol) {
+        mcp_server_stop(server, true, "it speaks version \"%.40s\" of the protocol, which is not known here", version);
+        return;
+    }
+    take_names(server, answer->result);
+    mcp_peer_tell(server->peer, "notifications/initialized", NULL);
+    const struct json *tools = json_get(json_get(answer->result, "capabilities"), "tools");
+    handshake_done(server, tools && tools->type == JSON_OBJECT);
+}
+
+static void initialize(struct mcp_server *server)
+{
+    CLEANUP(strbuf) struct strbuf params = STRBUF_INIT;
+    strbuf_addf(&params,
+                "{\"protocolVersion\":\"%s\",\"capabilities\":{\"roots\":{\"listChanged\":true}},"
+                "\"clientInfo\":{\"name\":\"keyturn\",\"version\":\"" KEYTURN_VERSION "\"}}",
+                versions[0]);
+    server->probing = false;
+    server->era_known = true;
+    server->modern = false;
+    mcp_peer_ask(server->peer, "initialize", params.buf, server->pace->start_us, on_initialized, server);
+}
+
+static bool lists(const struct json *list, const char *version)
+{
+    json_each (item, list)
+        if (strcmp(json_str(item, ""), version) == 0)
+            return true;
+    return false;
+}
+
+static void on_discovered(void *user, const struct rpc_message *answer, const char *why)
+{
+    struct mcp_server *server = user;
+    (void)why;
+    if (!server->peer || server->closing) /* it ended meanwhile */
+        return;
+    const struct json *supported = NULL;
+    if (answer && answer->kind == RPC_RESULT)
+        supported = json_get(answer->result, "supportedVersions");
+    else if (answer && answer->code == RPC_UNSUPPORTED_VERSION)
+        supported = json_get(answer->data, "supported");
+    if (!supported) {
+        initialize(server);
+        return;
+    }
+    if (!lists(supported, MODERN)) { /* a modern server of another version may also speak the old protocol */
+        for (size_t i = 0; i < COUNT_OF(versions); i++)
+            if (lists(supported, versions[i])) {
+                initialize(server);
+                return;
+            }
+        mcp_server_stop(server, true, "it speaks no version of the protocol that is known here");
+        return;
+    }
+    server->probing = false;
+    server->era_known = server->modern = true;
+    server->protocol = MODERN;
+    if (answer->kind == RPC_RESULT)
+        take_names(server, answer->result);
+    const struct json *capabilities = answer->kind == RPC_RESULT ? json_get(answer->result, "capabilities") : NULL;
+    handshake_done(server, !capabilities || json_get(capabilities, "tools"));
+}
+
+void mcp_handshake(struct mcp_server *server)
+{
+    if (!server->era_known) {
+        server->probing = true;
+        CLEANUP(free) char *params = mcp_server_params(server, "", NULL);
+        mcp_peer_ask(server->peer, "server/discover", params, server->pace->probe_us, on_discovered, server);
+    } else if (server->modern) {
+        handshake_done(server, server->offers_tools);
+    } else {
+        initialize(server);
+    }
 }
