@@ -1,37 +1,56 @@
+/* Reads config.json into a struct config.
+ *
+ * One table, config.def, lists every entry with its type, reader, default and help.
+ *
+ * config_walk checks an object against the rows of its table and calls their readers; each reader gets a value of the
+ * right type. config_sections.c and config_mcp.c read the larger objects. */
+
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
-#include "config_inside.h"
+#include "config_internal.h"
 #include "config_mcp.h"
-#include "turn/gate.h"
+#include "turn/gates.h"
 #include "turn/rules.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *const wanted_names[] = {"a string",  "true or false", "a number",
-                                           "an object", "a list",        "true, false or a list"};
+#define NAME_A_TEXT          "a string"
+#define NAME_A_TRUTH         "true or false"
+#define NAME_A_NUMBER        "a number"
+#define NAME_AN_OBJECT       "an object"
+#define NAME_A_LIST          "a list"
+#define NAME_A_TRUTH_OR_LIST "true, false or a list"
 
-/* Values are asked about in the order of the file, so the lines are counted once, however many values there are. */
-long config_line_of(struct reading *reading, const struct json *value)
+static const char *const wanted_names[] = {
+    [A_TEXT] = NAME_A_TEXT,       [A_TRUTH] = NAME_A_TRUTH, [A_NUMBER] = NAME_A_NUMBER,
+    [AN_OBJECT] = NAME_AN_OBJECT, [A_LIST] = NAME_A_LIST,   [A_TRUTH_OR_LIST] = NAME_A_TRUTH_OR_LIST,
+};
+
+/* Callers ask for values in the order of the file, so the lines are counted once, however many values there are. */
+long config_line_of(struct config_reader *reading, const struct json *value)
 {
     for (; reading->counted < value->src; reading->counted++)
         reading->line += *reading->counted == '\n';
     return reading->line;
 }
 
-/* Gives the error in reading->err the line of the value. */
-int config_at_line(struct reading *reading, const struct json *value)
+/* Sets the line of the error in reading->err to that of the value. */
+int config_at_line(struct config_reader *reading, const struct json *value)
 {
     if (reading->err)
         reading->err->line = config_line_of(reading, value);
     return -1;
 }
 
-static bool is_wanted(enum wanted wanted, enum json_type type)
+static bool is_wanted(enum config_type wanted, enum json_type type)
 {
     switch (wanted) {
     case A_TEXT:
@@ -55,16 +74,16 @@ static const char *article(enum json_type type)
     return type == JSON_NULL ? "" : type == JSON_ARRAY || type == JSON_OBJECT ? "an " : "a ";
 }
 
-int config_wrong_type(struct reading *reading, const char *within, const char *name, const struct json *value,
-                      enum wanted wanted)
+int config_wrong_type(struct config_reader *reading, const char *within, const char *name, const struct json *value,
+                      enum config_type wanted)
 {
     err_set(reading->err, "\"%s%.60s\" must be %s, is %s%s", within, name, wanted_names[wanted], article(value->type),
             json_type_name(value->type));
     return config_at_line(reading, value);
 }
 
-static int unknown_key(struct reading *reading, const char *within, const struct json *value, const struct key *keys,
-                       size_t count)
+static int unknown_key(struct config_reader *reading, const char *within, const struct json *value,
+                       const struct config_key *keys, size_t count)
 {
     struct nearest near = nearest_to(value->key);
     for (size_t i = 0; i < count; i++)
@@ -76,9 +95,9 @@ static int unknown_key(struct reading *reading, const char *within, const struct
     return config_at_line(reading, value);
 }
 
-/* `within` is what stands before the names in messages, "" or "budget.". */
-int config_walk(struct reading *reading, const char *within, const struct json *object, const struct key *keys,
-                size_t count)
+/* `within` precedes the names in messages: "" or "budget.". */
+int config_walk(struct config_reader *reading, const char *within, const struct json *object,
+                const struct config_key *keys, size_t count)
 {
     json_each (value, object) {
         size_t i = 0;
@@ -94,21 +113,23 @@ int config_walk(struct reading *reading, const char *within, const struct json *
     return 0;
 }
 
-const char *config_keep(struct reading *reading, const struct json *value)
+const char *config_keep(struct config_reader *reading, const struct json *value)
 {
     return arena_strdup(&reading->config->arena, value->text);
 }
 
-/* A word out of a short list. */
-static int wrong_word(struct reading *reading, const char *name, const struct json *value, const char *words)
+/* Rejects a word that is not in a short list. */
+static int wrong_word(struct config_reader *reading, const char *name, const struct json *value, const char *words)
 {
     err_set(reading->err, "\"%s\" must be %s, is \"%.60s\"", name, words, value->text);
     return config_at_line(reading, value);
 }
 
-/* Budget: the same keys and the same rules as --budget, so the same function reads them. */
+/* ---- budget ----
+ *
+ * --budget has the same keys and rules, so the same function reads them. */
 
-static int take_limit(struct reading *reading, const struct json *value)
+static int take_limit(struct config_reader *reading, const struct json *value)
 {
     CLEANUP(free) char *assignment = xasprintf("%s=%s", value->key, value->text);
     if (budget_limits_set(&reading->config->limits, assignment, reading->err)) {
@@ -118,59 +139,59 @@ static int take_limit(struct reading *reading, const struct json *value)
     return 0;
 }
 
-static const struct key budget_keys[] = {
-    {"wall_s", A_NUMBER, take_limit},       {"steps", A_NUMBER, take_limit},
-    {"tool_calls", A_NUMBER, take_limit},   {"reflections", A_NUMBER, take_limit},
-    {"input_tokens", A_NUMBER, take_limit}, {"output_tokens", A_NUMBER, take_limit},
-    {"cost_usd", A_NUMBER, take_limit},     {"context_tokens", A_NUMBER, take_limit},
-    {"tool_cap_s", A_NUMBER, take_limit},
+static const struct config_key budget_keys[] = {
+#define BUDGET_ENTRY(name, type, reader, standard, help) {name, type, reader},
+#include "config.def"
 };
 
-static int take_budget(struct reading *reading, const struct json *value)
+static int take_budget(struct config_reader *reading, const struct json *value)
 {
     return config_walk(reading, "budget.", value, budget_keys, COUNT_OF(budget_keys));
 }
 
-/* Web */
+/* ---- web ---- */
 
-static int take_web_mode(struct reading *reading, const struct json *value)
+static int take_web_mode(struct config_reader *reading, const struct json *value)
 {
     reading->config->web = web_mode_from_name(value->text);
     return reading->config->web < 0 ? wrong_word(reading, "web.mode", value, "off, auto or on") : 0;
 }
 
-static int take_web_endpoint(struct reading *reading, const struct json *value)
+static int take_web_endpoint(struct config_reader *reading, const struct json *value)
 {
     reading->config->web_endpoint = config_keep(reading, value);
     return 0;
 }
 
-static const struct key web_keys[] = {{"mode", A_TEXT, take_web_mode}, {"endpoint", A_TEXT, take_web_endpoint}};
+static const struct config_key web_keys[] = {
+#define WEB_ENTRY(name, type, reader, standard, help) {name, type, reader},
+#include "config.def"
+};
 
-static int take_web(struct reading *reading, const struct json *value)
+static int take_web(struct config_reader *reading, const struct json *value)
 {
     return config_walk(reading, "web.", value, web_keys, COUNT_OF(web_keys));
 }
 
-/* Thinking */
+/* ---- thinking ---- */
 
-static int take_level(struct reading *reading, const struct json *value)
+static int take_level(struct config_reader *reading, const struct json *value)
 {
     enum thinking_level level = thinking_level_from_name(value->text);
-    /* An unknown name reads as OFF there; here a person must hear of it. */
+    /* That function reads an unknown name as OFF; a config file must report it. */
     if (strcasecmp(thinking_level_name(level), value->text) != 0)
         return wrong_word(reading, "thinking.level", value, "off, low, medium or high");
     reading->config->thinking = (int)level;
     return 0;
 }
 
-static int take_on_error(struct reading *reading, const struct json *value)
+static int take_on_error(struct config_reader *reading, const struct json *value)
 {
     reading->config->reflect_on_tool_error = json_bool(value, true);
     return 0;
 }
 
-static int take_every(struct reading *reading, const struct json *value)
+static int take_every(struct config_reader *reading, const struct json *value)
 {
     int64_t every = json_int(value, -1);
     if (every < 0) {
@@ -182,20 +203,19 @@ static int take_every(struct reading *reading, const struct json *value)
     return 0;
 }
 
-static const struct key thinking_keys[] = {
-    {"level", A_TEXT, take_level},
-    {"reflect_on_tool_error", A_TRUTH, take_on_error},
-    {"reflect_every", A_NUMBER, take_every},
+static const struct config_key thinking_keys[] = {
+#define THINKING_ENTRY(name, type, reader, standard, help) {name, type, reader},
+#include "config.def"
 };
 
-static int take_thinking(struct reading *reading, const struct json *value)
+static int take_thinking(struct config_reader *reading, const struct json *value)
 {
     return config_walk(reading, "thinking.", value, thinking_keys, COUNT_OF(thinking_keys));
 }
 
-/* The rest */
+/* ---- the other keys ---- */
 
-static int take_breakpoints(struct reading *reading, const struct json *value)
+static int take_breakpoints(struct config_reader *reading, const struct json *value)
 {
     struct config *config = reading->config;
     struct gates gates;
@@ -216,7 +236,7 @@ static int take_breakpoints(struct reading *reading, const struct json *value)
     return result;
 }
 
-static int take_secrets(struct reading *reading, const struct json *value)
+static int take_secrets(struct config_reader *reading, const struct json *value)
 {
     struct config *config = reading->config;
     config->secret_count = 0;
@@ -229,7 +249,7 @@ static int take_secrets(struct reading *reading, const struct json *value)
     return 0;
 }
 
-static int take_keys(struct reading *reading, const struct json *value)
+static int take_keys(struct config_reader *reading, const struct json *value)
 {
     struct config *config = reading->config;
     config->binding_count = 0;
@@ -246,23 +266,23 @@ static int take_keys(struct reading *reading, const struct json *value)
     return 0;
 }
 
-static int take_approve(struct reading *reading, const struct json *value)
+static int take_approve(struct config_reader *reading, const struct json *value)
 {
     reading->config->approve = rule_mode_from_name(value->text);
     return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
 }
 
-#define TOP_TEXT(field)                                                        \
-    static int take_##field(struct reading *reading, const struct json *value) \
-    {                                                                          \
-        reading->config->field = config_keep(reading, value);                  \
-        return 0;                                                              \
+#define TOP_TEXT(field)                                                              \
+    static int take_##field(struct config_reader *reading, const struct json *value) \
+    {                                                                                \
+        reading->config->field = config_keep(reading, value);                        \
+        return 0;                                                                    \
     }
-#define TOP_TRUTH(field)                                                       \
-    static int take_##field(struct reading *reading, const struct json *value) \
-    {                                                                          \
-        reading->config->field = json_bool(value, false);                      \
-        return 0;                                                              \
+#define TOP_TRUTH(field)                                                             \
+    static int take_##field(struct config_reader *reading, const struct json *value) \
+    {                                                                                \
+        reading->config->field = json_bool(value, false);                            \
+        return 0;                                                                    \
     }
 TOP_TEXT(model)
 TOP_TEXT(system_prompt)
@@ -272,14 +292,14 @@ TOP_TRUTH(citations)
 TOP_TRUTH(project_instructions)
 TOP_TRUTH(compact)
 
-static int take_theme(struct reading *reading, const struct json *value)
+static int take_theme(struct config_reader *reading, const struct json *value)
 {
     reading->config->theme = config_keep(reading, value);
     reading->config->theme_line = config_line_of(reading, value);
     return 0;
 }
 
-static int take_grace(struct reading *reading, const struct json *value)
+static int take_grace(struct config_reader *reading, const struct json *value)
 {
     int64_t grace = json_int(value, -1);
     if (grace < 0 || grace > CONFIG_GRACE_MS_MAX) {
@@ -291,15 +311,15 @@ static int take_grace(struct reading *reading, const struct json *value)
     return 0;
 }
 
-/* Tool servers */
+/* ---- tool servers ---- */
 
-static int take_mcp(struct reading *reading, const struct json *value)
+static int take_mcp(struct config_reader *reading, const struct json *value)
 {
-    struct config_lines lines = {reading->counted, reading->line};
-    return config_mcp_read(&reading->config->arena, &reading->config->mcp, value, &lines, false, reading->err);
+    return config_mcp_read(&reading->config->arena, &reading->config->mcp, value->src, value->src_len,
+                           config_line_of(reading, value), reading->err);
 }
 
-static int take_mcp_wait(struct reading *reading, const struct json *value)
+static int take_mcp_wait(struct config_reader *reading, const struct json *value)
 {
     double seconds = json_num(value, -1);
     if (!(seconds >= 0 && seconds <= 600)) {
@@ -310,29 +330,53 @@ static int take_mcp_wait(struct reading *reading, const struct json *value)
     return 0;
 }
 
-static const struct key top_keys[] = {
-    {"model", A_TEXT, take_model},
-    {"models", AN_OBJECT, config_take_models},
-    {"budget", AN_OBJECT, take_budget},
-    {"approve", A_TEXT, take_approve},
-    {"web", AN_OBJECT, take_web},
-    {"thinking", AN_OBJECT, take_thinking},
-    {"parallel", A_TRUTH, take_parallel},
-    {"select_tools", A_TRUTH, take_select_tools},
-    {"citations", A_TRUTH, take_citations},
-    {"theme", A_TEXT, take_theme},
-    {"system_prompt", A_TEXT, take_system_prompt},
-    {"project_instructions", A_TRUTH, take_project_instructions},
-    {"compact", A_TRUTH, take_compact},
-    {"secrets", A_LIST, take_secrets},
-    {"breakpoints", A_LIST, take_breakpoints},
-    {"keys", AN_OBJECT, take_keys},
-    {"question_grace_ms", A_NUMBER, take_grace},
-    {"mcpServers", AN_OBJECT, take_mcp},
-    {"mcp_wait_s", A_NUMBER, take_mcp_wait},
-    {"workspace", AN_OBJECT, config_take_workspace},
-    {"skills", A_LIST, config_take_skills},
+static const struct config_key top_keys[] = {
+#define TOP_ENTRY(name, type, reader, standard, help) {name, type, reader},
+#include "config.def"
 };
+
+/* The same table as text, for help and manual. */
+
+static const struct config_entry entries[] = {
+#define ENTRY(object, name, type, standard, help)           {object, name, NAME_##type, standard, help},
+#define TOP_ENTRY(name, type, reader, standard, help)       ENTRY("", name, type, standard, help)
+#define BUDGET_ENTRY(name, type, reader, standard, help)    ENTRY("budget", name, type, standard, help)
+#define WEB_ENTRY(name, type, reader, standard, help)       ENTRY("web", name, type, standard, help)
+#define THINKING_ENTRY(name, type, reader, standard, help)  ENTRY("thinking", name, type, standard, help)
+#define MODEL_ENTRY(name, type, reader, standard, help)     ENTRY("models.NAME", name, type, standard, help)
+#define PRICE_ENTRY(name, type, reader, standard, help)     ENTRY("models.NAME.prices", name, type, standard, help)
+#define SERVER_ENTRY(name, type, reader, standard, help)    ENTRY("mcpServers.NAME", name, type, standard, help)
+#define WORKSPACE_ENTRY(name, type, reader, standard, help) ENTRY("workspace", name, type, standard, help)
+#include "config.def"
+#undef ENTRY
+};
+
+const struct config_entry *config_entries(size_t *count)
+{
+    *count = COUNT_OF(entries);
+    return entries;
+}
+
+void config_help_write(struct strbuf *out)
+{
+    const char *object = NULL;
+    strbuf_addstr(out,
+                  "The config file is $XDG_CONFIG_HOME/keyturn/config.json (usually ~/.config/keyturn/config.json).\n"
+                  "It is JSON and may contain // comments. Every entry is optional; the command line overrides it.\n"
+                  "The manual page keyturn-config(5) has the details.\n\n"
+                  "  {\"model\": \"claude\",   // which of the models to use\n"
+                  "   \"models\": {\"claude\": {\"provider\": \"anthropic\", \"model\": \"claude-sonnet-4-5\"}}}\n");
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        const struct config_entry *entry = &entries[i];
+        if (!object || strcmp(object, entry->object) != 0)
+            strbuf_addf(out, "\n%s\n", *entry->object ? entry->object : "Top level");
+        object = entry->object;
+        strbuf_addf(out, "  %-22s %s", entry->name, entry->type);
+        if (*entry->standard)
+            strbuf_addf(out, " (default: %s)", entry->standard);
+        strbuf_addf(out, "\n%25s%s\n", "", entry->help);
+    }
+}
 
 static struct config *config_empty(void)
 {
@@ -346,9 +390,9 @@ static struct config *config_empty(void)
     return config;
 }
 
-/* A key that is there twice says two things; nobody should have to know which of them counts. The first one whose line
- * comes, whatever it is in. */
-static int refuse_twins(struct reading *reading, const struct json *value)
+/* Refuses a key that occurs twice in one object: users should not have to know which one counts. Reports the first in
+ * the file, in whichever object. */
+static int refuse_twins(struct config_reader *reading, const struct json *value)
 {
     struct hash_map names = {0};
     int result = 0;
@@ -377,9 +421,9 @@ struct config *config_parse(const char *text, size_t len, struct err *err)
     while (blank < len && strchr(" \t\r\n", text[blank]) && text[blank])
         blank++;
     if (blank == len)
-        return config; /* a file that was only just made */
+        return config; /* the file was only just created */
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct reading reading = {.config = config, .counted = text, .line = 1, .err = err};
+    struct config_reader reading = {.config = config, .counted = text, .line = 1, .err = err};
     const struct json *top = json_parse_commented(&arena, text, len, err);
     int result = top ? 0 : -1;
     if (top && top->type != JSON_OBJECT) {
@@ -387,7 +431,7 @@ struct config *config_parse(const char *text, size_t len, struct err *err)
         result = config_at_line(&reading, top);
     }
     if (result == 0) {
-        struct reading before = reading; /* lines are counted forwards, once for each pass */
+        struct config_reader before = reading; /* lines are counted forwards, once for each pass */
         result = refuse_twins(&before, top);
     }
     if (result == 0 && config_walk(&reading, "", top, top_keys, COUNT_OF(top_keys)) == 0)
@@ -437,7 +481,7 @@ char *config_default_path(void)
 
 const struct config_model *config_model(const struct config *config, const char *name)
 {
-    /* From the end: of two with one name the last counts, as in every JSON object. */
+    /* Backwards: of two models with one name the last counts, as in every JSON object. */
     for (size_t i = config->model_count; i-- > 0;)
         if (strcmp(config->models[i].name, name) == 0)
             return &config->models[i];
@@ -450,4 +494,37 @@ const char *config_nearest_model(const struct config *config, const char *name)
     for (size_t i = 0; i < config->model_count; i++)
         nearest_offer(&near, config->models[i].name);
     return near.best;
+}
+
+/* Returns the replacement for the text inside the braces; NULL if there is none. */
+static const char *look_up(struct arena *arena, const char *inside, size_t len, const char **name)
+{
+    const char *dash = memmem(inside, len, ":-", 2);
+    *name = arena_memdup0(arena, inside, dash ? (size_t)(dash - inside) : len);
+    const char *value = getenv(*name);
+    if (value && (*value || !dash)) {
+        redact_add_variable(*name, value);
+        return value;
+    }
+    if (!dash)
+        return NULL;
+    const char *instead = arena_memdup0(arena, dash + 2, len - (size_t)(dash + 2 - inside));
+    if (redact_name_tells(*name))
+        redact_add(*name, instead);
+    return instead;
+}
+
+const char *config_expand(struct arena *arena, const char *text, void (*missing)(void *user, const char *name),
+                          void *user)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    for (const char *open, *close; (open = strstr(text, "${")) && (close = strchr(open, '}')); text = close + 1) {
+        const char *name, *value = look_up(arena, open + 2, (size_t)(close - open) - 2, &name);
+        strbuf_add(&out, text, (size_t)(open - text));
+        strbuf_addstr(&out, value ? value : "");
+        if (!value)
+            missing(user, name);
+    }
+    strbuf_addstr(&out, text);
+    return arena_strdup(arena, out.buf);
 }

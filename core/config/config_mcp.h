@@ -1,21 +1,13 @@
 #pragma once
-/* The "mcpServers" of config.json, and files that other programs keep in the same form. Between config.c and
- * config_mcp.c. */
+/* The "mcpServers" of config.json, and files of other programs in the same format. Only config.c and config_mcp.c use
+ * it. */
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "mcp/spec.h"
+#include "mcp/mcp.h"
 
-struct json;
-
-/* Where lines were counted up to, in a text whose values are asked about in its order. */
-struct config_lines {
-    const char *counted;
-    long line;
-};
-
-/* Adds the servers of the object. `foreign`: a file of another program's, whose other keys are noted, not refused. */
-int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const struct json *servers,
-                    struct config_lines *lines, bool foreign, struct err *err) CHECKED;
-/* Folders that are not absolute are meant from where the file is: of the servers from `first` on. */
+/* Adds the servers of the object in `text`, which begins in line `first_line` of its file. */
+int config_mcp_read(struct arena *arena, struct mcp_specs *specs, const char *text, size_t len, long first_line,
+                    struct err *err) CHECKED;
+/* Resolves relative folders of the servers from `first` on against the folder of the file. */
 void config_mcp_place(struct arena *arena, struct mcp_specs *specs, size_t first, const char *file);
