@@ -1,16 +1,132 @@
-/* One thing is under way at a time: the model is asked, or it is waited before it is asked again, or the orchestration
- * runs what it wrote. The conversation grows by an answer and what came of it; both are bounded, and so is their
- * number. */
+/* Lets a model write scripts for a wish, and runs the conversation about them.
+ *
+ * One thing is in progress at a time: a request to the model, the delay before a retry, or the orchestration that runs
+ * the script. The conversation grows by an answer and its result; both are bounded, and so is their number. */
 
 #include "author.h"
-#include "author_words.h"
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/retry.h"
+#include "model/provider.h"
+#include "sandbox/process_output.h"
+#include "sandbox/wire.h"
 #include "workspace/codeblock.h"
 #include <string.h>
+
+/* ---- author words ---- */
+
+#define TOLD_MAX  8000 /* bytes of the output of a step */
+#define ERROR_MAX 2000
+
+static const char what_a_script_is[] = "You write Python scripts for a wish of the user. A script runs in a sandbox: "
+                                       "no network, nothing of the user's machine, "
+                                       "Python's standard library, and an empty folder of its own, which is the "
+                                       "current one (/workspace in most sandboxes). "
+                                       "These functions are there without an import:\n"
+                                       "- emit_result(data): the result, once; anything that JSON can hold\n"
+                                       "- emit_intermediate(label, data): a part of it, or how far it is\n"
+                                       "- emit_log(message, level=\"info\"): a note\n"
+                                       "print() is shown too.";
+
+static const char plan_rules[] = "Answer with one whole script in one fenced block that begins with ```python, and use "
+                                 "no such fence within it. It must "
+                                 "call emit_result. If it fails you are told the error, and write the whole script "
+                                 "again: each begins in an empty folder.";
+
+static const char interactive_rules[] =
+    "Go step by step. Answer with the script of the next step in one fenced block that begins with ```python, and use "
+    "no such "
+    "fence within it; you are then told what it said. Files stay from step to step, variables do not. The step that "
+    "has the "
+    "result calls emit_result, which ends it; where there is none, answer without a block when all is done. Two steps "
+    "running that say the same end it too.";
+
+static const char author_words_astray[] =
+    "No block of your answer is a Python script that calls emit_result, and nothing else "
+    "is run here. Write the whole script in one fenced block that begins with ```python.";
+
+static void author_rules(struct strbuf *out, enum script_mode mode, const struct toolset *tools,
+                         const char *const *secrets)
+{
+    strbuf_addstr(out, what_a_script_is);
+    for (size_t i = 0; i < tools->count; i++)
+        strbuf_addf(out, "%s%s", i ? ", " : "\nSo are these tools: ", tools->items[i].name);
+    for (const char *const *name = secrets; name && *name; name++)
+        strbuf_addf(out, "%s%s", name == secrets ? "\nIn os.environ are: " : ", ", *name);
+    strbuf_addf(out, "\n\n%s", mode == SCRIPT_PLAN ? plan_rules : interactive_rules);
+}
+
+static void add_error(struct strbuf *out, const struct script_result *result)
+{
+    strbuf_addstr(out, "It failed: ");
+    window_text(out, result->error, strlen(result->error), ERROR_MAX);
+    strbuf_addch(out, '\n');
+    if (result->traceback && *result->traceback)
+        strbuf_addf(out, "The end of its traceback:\n%s\n", script_traceback_end(result->traceback));
+}
+
+/* Adds printed text as it is, and log lines with their level. */
+static void add_logs(struct strbuf *out, const struct script_result *result)
+{
+    for (size_t i = 0; i < result->log_count; i++) {
+        const struct script_part *log = &result->logs[i];
+        bool printed = strcmp(log->label, "stdout") == 0 || strcmp(log->label, "stderr") == 0;
+        if (!printed)
+            strbuf_addf(out, "[%s] ", log->label);
+        strbuf_addf(out, "%s\n", log->data);
+    }
+}
+
+static void add_step(struct strbuf *out, const struct script_result *result)
+{
+    CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
+    for (size_t i = 0; i < result->intermediate_count; i++)
+        strbuf_addf(&said, "%s: %s\n", result->intermediates[i].label, result->intermediates[i].data);
+    add_logs(&said, result);
+    if (!said.len && !result->error)
+        strbuf_addstr(out, "The step ended and said nothing.\n");
+    if (said.len) {
+        strbuf_addstr(out, "The step said:\n");
+        window_text(out, said.buf, said.len, TOLD_MAX);
+    }
+}
+
+static void author_tell_attempt(struct strbuf *out, enum script_mode mode, const struct script_result *result)
+{
+    if (mode == SCRIPT_INTERACTIVE)
+        add_step(out, result);
+    if (result->error)
+        add_error(out, result);
+    strbuf_addstr(out, mode == SCRIPT_PLAN ? "Write the whole script again, mended."
+                                           : "Write the next step, or say that all is done.");
+}
+
+static bool is_python(const struct code_block *block)
+{
+    struct code_file file;
+    return code_block_file(&file, 0, block->language, NULL) == 0 && strcmp(file.program, "python3") == 0;
+}
+
+static bool emits(const char *text)
+{
+    return strstr(text, "emit_") != NULL;
+}
+
+static const char *author_find_script(struct arena *arena, enum script_mode mode, const char *answer)
+{
+    /* Closes a last fence that is open. After closed fences the extra one changes nothing. */
+    CLEANUP(free) char *closed = xasprintf("%s\n" CODE_FENCE, answer);
+    struct code_block *blocks;
+    size_t count = code_blocks_find(arena, closed, strlen(closed), CODE_FENCE, CODE_FENCE, &blocks);
+    for (size_t i = 0; i < count; i++)
+        if (is_python(&blocks[i]))
+            return blocks[i].code;
+    for (size_t i = 0; i < count && mode == SCRIPT_PLAN; i++)
+        if (!*blocks[i].language && emits(blocks[i].code))
+            return blocks[i].code;
+    return mode == SCRIPT_PLAN && !strstr(answer, CODE_FENCE) && emits(answer) ? answer : NULL;
+}
 
 struct author {
     struct author_options options;
@@ -19,7 +135,7 @@ struct author {
     struct model_listener model;
     struct message_list messages;
     struct loop_timer again;
-    int asked;   /* how often for this answer */
+    int asked;   /* requests for this answer */
     int answers; /* so far */
 };
 
@@ -39,7 +155,7 @@ static void ask_again(struct loop_timer *timer)
     ask(CONTAINER_OF(timer, struct author, again));
 }
 
-/* Where the provider counts nothing, both are 0. */
+/* Both counts are 0 if the provider does not count tokens. */
 static struct authoring authoring_of(const struct model_reply *reply)
 {
     bool counted = reply->usage.input || reply->usage.output;
@@ -48,7 +164,7 @@ static struct authoring authoring_of(const struct model_reply *reply)
                               .latency_ms = reply->latency_ms};
 }
 
-/* Every answer of PLAN counts as an attempt, also one without a script. */
+/* Every answer to PLAN counts as an attempt, even one without a script. */
 static bool has_attempts_left(const struct author *author)
 {
     size_t attempts = author->options.run.attempts;
@@ -84,7 +200,7 @@ static void answered(struct author *author, struct model_reply *reply)
 static void give_up(struct author *author, const struct model_reply *reply, bool too_late)
 {
     CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
-    strbuf_addf(&why, "the model could not be asked: %s", reply->error);
+    strbuf_addf(&why, "the model failed: %s", reply->error);
     if (too_late)
         strbuf_addf(&why, " (it wants to be asked again in %lld s: try it then)",
                     (long long)(reply->retry_after_ms + 999) / 1000);
@@ -146,7 +262,7 @@ static void on_done(void *user, struct run_record *take_record)
     free(author);
 }
 
-/* ---- the doors ---- */
+/* ---- public functions ---- */
 
 struct author *author_start(const struct author_options *options, const struct author_listener *listener)
 {

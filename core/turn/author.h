@@ -1,14 +1,15 @@
 #pragma once
-/* A model that writes scripts for a wish: the author of an orchestration (sandbox/orchestrator.h).
+/* The author of an orchestration (sandbox/orchestrator.h): a model that writes scripts for a user's wish.
  *
- * The model is told what a script is and what is wished for, and after each one what came of it: the error with the end
- * of its traceback, of a step also what it said. Its script is the first fenced block of Python of its answer; one
- * that is not closed goes to the end. Without one the steps of INTERACTIVE are over, and the answer is the closing
- * word; PLAN takes a block without a language or a text without a fence for a script where something is emitted in it,
- * and else tells the model what is wrong where it has other blocks, which uses up an attempt, or ends as failed with
- * what it said.
+ * The model gets the rules for scripts and the wish, and after each script its result: the error with the end of its
+ * traceback, for a step also its output. The script is the first fenced block of Python in the answer; an open block
+ * extends to the end.
  *
- * A model that fails for a while is asked again as a turn does it (model/retry.h). */
+ * Without a block, INTERACTIVE is done, and the answer is the closing text. PLAN also accepts a block without a
+ * language, or a text without a fence, if it emits something. Otherwise, if the answer has other blocks, the model
+ * gets a correction, which uses up an attempt; if not, PLAN fails with the answer as the error.
+ *
+ * If the model fails temporarily, the request is repeated as in a turn (retry_delay_ms). */
 
 #include "sandbox/orchestrator.h"
 
@@ -16,29 +17,29 @@ struct author;
 struct provider;
 struct toolset;
 
-#define AUTHOR_PATIENCE_S 300 /* for one answer, and the longest wait that a server may wish for */
+#define AUTHOR_PATIENCE_S 300 /* for one answer; also the longest delay a server may ask for */
 
 struct author_listener {
-    /* The model is asked for the next script. */
+    /* A request for the next script starts. */
     void (*asks)(void *user);
-    /* A script was written and is run next: the last attempt of the record. */
+    /* A script is about to run: the last attempt of the record. */
     void (*begins)(void *user, const struct run_record *record);
-    /* The model could not answer and is asked again after this while. */
+    /* The request failed and is repeated after this delay. */
     void (*waits)(void *user, const char *error, int64_t wait_ms);
-    /* Once, from the loop. The author is gone when this returns. */
+    /* Called once, from the loop. The author is freed when this returns. */
     void (*done)(void *user, struct run_record *take_record);
     void *user;
 };
 
 struct author_options {
     struct orchestrator_options run;
-    struct provider *provider; /* borrowed until it is done, as the rest is */
+    struct provider *provider; /* borrowed until `done`, like the rest */
     const char *wish;
-    const struct toolset *tools; /* that the scripts have */
+    const struct toolset *tools; /* available to the scripts */
     int model_attempts;          /* for each answer */
     double model_jitter;
 };
 
 struct author *author_start(const struct author_options *options, const struct author_listener *listener);
-/* Ends it as failed, whatever is under way; `done` follows. */
+/* Ends the orchestration as failed, whatever is running; `done` follows. */
 void author_cancel(struct author *author);

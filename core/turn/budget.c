@@ -1,23 +1,23 @@
-/* The envelope of a turn.
+/* Counts what a turn uses against its limits.
  *
- * The deadline is a point on the turn's hold clock, so a turn that waits for a person does not grow older. Counters are
- * claimed before use with a compare-and-swap: nobody sees a count above its limit, not even for a moment. Limits may be
- * raised on the loop thread while a tool thread claims, hence the relaxed atomic reads of plain fields. */
+ * The deadline is a point on the turn's hold clock, so waiting for the user costs no time. Counters are claimed before
+ * use with a compare-and-swap, so no count ever passes its limit. Limits may be raised on the loop thread while a tool
+ * thread claims, hence the relaxed atomic reads of plain fields. */
 
 #include "budget.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "model/message.h"
-#include "tools/deadline.h"
 #include <math.h>
 
 #define SECOND_US 1e6
-#define FAR_US    (INT64_MAX / 4) /* further away than any clock gets, and still safe to add to */
+#define FAR_US    (INT64_MAX / 4) /* later than any clock value, and still safe to add to */
 
-/* What can be set from outside, in the order it is listed to people. */
+/* The keys that can be set from outside, in the order of the help text. */
 struct limit_key {
     const char *name;
     size_t offset;
@@ -55,12 +55,12 @@ static int unknown_key(const char *name, size_t len, struct err *err)
         nearest_offer(&near, limit_keys[i].name);
     }
     if (near.best)
-        return err_set(err, "there is no budget \"%s\" (did you mean %s?)", wanted, near.best);
-    return err_set(err, "there is no budget \"%s\" (known: %s)", wanted, known.buf);
+        return err_set(err, "unknown budget \"%s\" (did you mean %s?)", wanted, near.best);
+    return err_set(err, "unknown budget \"%s\" (known: %s)", wanted, known.buf);
 }
 
-/* A number as JSON spells it, and also ".5": nothing here depends on the locale, and strtod's hexadecimals, infinities
- * and leading blanks are no limits anybody means. */
+/* Reads a JSON number, or ".5". Independent of the locale, and without strtod's hexadecimals, infinities and leading
+ * blanks, which are not useful as limits. */
 static const struct json *read_number(struct arena *arena, const char *text)
 {
     char *padded = arena_printf(arena, "%s%s", text[0] == '.' ? "0" : "", text);
@@ -291,7 +291,7 @@ int budget_exhausted(const struct budget *budget)
     if (budget_expired(budget))
         return BUDGET_WALL_MS;
     for (size_t i = 0; i < COUNT_OF(order); i++)
-        if (budget_used(budget, order[i]) >= budget_limit(budget, order[i])) /* never, when there is no limit */
+        if (budget_used(budget, order[i]) >= budget_limit(budget, order[i])) /* never true without a limit */
             return (int)order[i];
     return -1;
 }
@@ -308,7 +308,8 @@ int budget_warning(struct budget *budget, double share)
     return -1;
 }
 
-/* Tokens and time can be over their limit by more than the share; counted from there, going on is possible. */
+/* Tokens and time can exceed their limit by more than the share. Adding to the used amount makes sure that the turn
+ * can continue. */
 static void extend_whole(struct budget *budget, enum budget_key key, double share, int64_t first)
 {
     int64_t *limit = whole_limit(&budget->limits, key);
@@ -338,7 +339,7 @@ void budget_extend(struct budget *budget, enum budget_key key, double share)
         bool follows = first->tool_calls < 0;
         bool calls = key == BUDGET_TOOL_CALLS && follows;
         extend_whole(budget, key, share, calls ? first->steps : *whole_limit((struct budget_limits *)first, key));
-        /* Tool calls that follow the steps go on following: more steps without a call are no use. */
+        /* If tool calls follow the steps, they still do: more steps without calls are useless. */
         if (key == BUDGET_STEPS && follows)
             extend_whole(budget, BUDGET_TOOL_CALLS, share, first->steps);
     }
@@ -364,7 +365,7 @@ struct event_budget_values budget_limits_to_event(const struct budget *budget)
     return to_event(budget, budget_limit);
 }
 
-/* A cost of which nothing is known is null. One that is known in part is told as far as it is known. */
+/* An unknown cost is null. A partly known cost is reported as far as it is known. */
 static double shown_use(const struct budget *budget, enum budget_key key)
 {
     if (key == BUDGET_COST_USD && !budget->used.cost_known && !(budget->used.cost_usd > 0))

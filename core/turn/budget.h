@@ -1,6 +1,6 @@
 #pragma once
-/* What a turn may use. One deadline on the turn's hold clock, counters that are claimed before use. Claims are atomic:
- * tool threads may claim too, and together they never pass the limit. */
+/* The limits of a turn: one deadline on the turn's hold clock, and counters that are claimed before use. Claims are
+ * atomic: tool threads may claim too, and together they never pass a limit. */
 
 #include "base/clock.h"
 #include "event/event.h"
@@ -19,16 +19,16 @@ struct budget_limits {
     double tool_cap_s;      /* 45 */
 };
 struct budget_limits budget_defaults(void);
-/* "steps=9", "wall_s=2.5": one --budget option. The keys of the contract. */
+/* Parses one --budget option: "steps=9", "wall_s=2.5". The specification fixes the keys. */
 int budget_limits_set(struct budget_limits *limits, const char *assignment, struct err *err) CHECKED;
 
-/* What the `limits` of budget.opened say, over these; NULL says nothing. */
+/* Overwrites the limits with those of budget.opened; NULL changes nothing. */
 void budget_limits_from_event(struct budget_limits *limits, const struct event_budget_values *values);
 
 struct budget {
     const struct hold_clock *clock;
     int64_t start_us, due_us;                    /* on the hold clock */
-    struct budget_limits limits, first;          /* as they are now, and as they were when the turn began */
+    struct budget_limits limits, first;          /* current limits, and those at the start of the turn */
     atomic_llong steps, tool_calls, reflections; /* claimed */
     struct usage_sum {
         int64_t input, output, cache_read, cache_write;
@@ -40,10 +40,10 @@ struct budget {
 };
 
 void budget_open(struct budget *budget, const struct budget_limits *limits, const struct hold_clock *clock);
-/* Other limits for a budget that is open, and time that was used before it was (of a turn that goes on). */
+/* Sets other limits for an open budget, and the time that a resumed turn used before. */
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits);
 void budget_set_wall_used(struct budget *budget, int64_t used_us);
-double budget_remaining_s(const struct budget *budget); /* 0 when past */
+double budget_remaining_s(const struct budget *budget); /* 0 once it has passed */
 bool budget_expired(const struct budget *budget);
 bool budget_claim_step(struct budget *budget);
 bool budget_claim_tool_call(struct budget *budget);
@@ -54,15 +54,15 @@ double budget_per_tool_s(const struct budget *budget, double cap_s);
 struct usage;
 void budget_charge(struct budget *budget, const struct usage *usage, double cost_usd);
 
-/* Used and limit of a key in the units of the events; limit NaN when there is none. */
+/* Used amount and limit of a key in the units of the events; limit NaN: none. */
 double budget_used(const struct budget *budget, enum budget_key key);
 double budget_limit(const struct budget *budget, enum budget_key key);
-/* The first key that is used up, checked before the next request; -1 when the turn may go on. Reflections never end a
- * turn; tool calls do not either: a call past the limit is denied (D44). */
+/* The first key that is used up, checked before the next request; -1: the turn may continue. Reflections never end a
+ * turn. Tool calls do not either: a call past the limit is denied. */
 int budget_exhausted(const struct budget *budget);
-/* The next key that has passed `share` (0.8) for the first time, -1 when none. */
+/* The next key that has passed `share` (0.8) for the first time; -1: none. */
 int budget_warning(struct budget *budget, double share);
-/* Raises the limit of a key by `share` of what it was at first (the user said: go on). */
+/* Raises the limit of a key by `share` of its first value, because the user chose to continue. */
 void budget_extend(struct budget *budget, enum budget_key key, double share);
 
 /* JSON objects: limits and used of the events, and the snapshot for display (remaining_s, expired, steps_used, …). */

@@ -1,16 +1,22 @@
+/* Shortens a conversation that comes near the context ceiling.
+ *
+ * compaction_run applies the rules of compaction.h in their order until the messages fit. turn_compact runs it before
+ * each request, turn_make_smaller after a model refused a request as too long. Both record context.compacted. */
+
 #include "compaction.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "turn.h"
 #include <string.h>
 
 #define BYTES_PER_TOKEN 4
-#define MESSAGE_TOKENS  4   /* what a message costs beside its text */
-#define RESULT_CHARS    400 /* of a result that stay */
-#define RESULT_WORTH    800 /* bytes below which shortening it would win nothing */
-#define ARGUMENT_CHARS  200 /* of a text in the arguments */
-#define DIGEST_CHARS    200 /* of a prompt or an answer in the digest */
+#define MESSAGE_TOKENS  4   /* cost of a message besides its text */
+#define RESULT_CHARS    400 /* kept of a result */
+#define RESULT_WORTH    800 /* bytes; shortening a shorter result saves nothing */
+#define ARGUMENT_CHARS  200 /* kept of a text in the arguments */
+#define DIGEST_CHARS    200 /* kept of a prompt or an answer in the digest */
 
 /* ---- measuring ---- */
 
@@ -35,7 +41,7 @@ int64_t compaction_tokens(const struct message_list *messages, size_t first)
     return sum;
 }
 
-/* ---- what is where ---- */
+/* ---- positions ---- */
 
 /* The user's message of this turn: the newest one. */
 static size_t prompt_place(const struct message_list *messages)
@@ -46,7 +52,7 @@ static size_t prompt_place(const struct message_list *messages)
     return 0;
 }
 
-/* The newest answer: what follows it the model has not seen yet. */
+/* The newest answer. The model has not seen the messages after it. */
 static size_t newest_answer(const struct message_list *messages)
 {
     for (size_t i = messages->count; i-- > 0;)
@@ -55,8 +61,8 @@ static size_t newest_answer(const struct message_list *messages)
     return messages->count;
 }
 
-/* The name of the tool that this message is an answer of. Results stand in the order of their calls, so the one behind
- * `last`, which was found before, is looked at first. */
+/* The name of the tool whose result this message is. Results are in the order of their calls, so the search starts
+ * behind `last`, the previous hit. */
 static const char *tool_of(const struct message_list *messages, size_t place, size_t *last)
 {
     const char *id = messages->items[place].call_id;
@@ -130,7 +136,7 @@ static bool is_digest(const struct message *message)
     return message->role == ROLE_SYSTEM && strncmp(message->text, digest_head, sizeof(digest_head) - 1) == 0;
 }
 
-/* What belongs to earlier turns: everything said before this prompt, and an earlier digest. */
+/* Whether a message belongs to earlier turns: everything before this prompt, and an earlier digest. */
 static bool of_earlier(const struct message *message)
 {
     return message->role != ROLE_SYSTEM || is_digest(message);
@@ -159,7 +165,7 @@ static void release_message(struct message_list *messages, size_t place)
     message_list_release(&one);
 }
 
-/* Their messages go; the digest stands where the first of them stood. */
+/* Replaces their messages by the digest, at the position of the first one. */
 static void digest_turns(struct message_list *messages, struct compaction *done)
 {
     size_t prompt = prompt_place(messages), kept = 0, turns = 0;
@@ -186,7 +192,7 @@ static void digest_turns(struct message_list *messages, struct compaction *done)
 
 /* ---- arguments ---- */
 
-/* The value with its long texts cut; true when there was one. */
+/* Writes the value with its long texts cut. Returns true if there was one. */
 static bool write_shorter(struct json_writer *w, const struct json *value)
 {
     bool any = false;
@@ -258,6 +264,130 @@ static void add_count(struct strbuf *out, size_t count, const char *one, const c
 void compaction_how(struct strbuf *out, const struct compaction *done)
 {
     add_count(out, done->results, "tool result", "tool results", "shortened");
-    add_count(out, done->turns, "earlier turn", "earlier turns", "summarised");
+    add_count(out, done->turns, "earlier turn", "earlier turns", "summarized");
     add_count(out, done->calls, "call's arguments", "calls' arguments", "shortened");
+}
+
+/* ---- compaction step ---- */
+
+/* Shortens the messages of a turn near the context ceiling before the next request; compaction.h lists the rules. The
+ * event holds the shortened messages, so that a resumed recording continues from them. */
+
+#define NEAR_SHARE   0.85 /* of the ceiling: compaction starts here */
+#define TARGET_SHARE 0.5  /* of the ceiling: compaction stops here, so that it does not run at every step */
+#define MUST_SHARE   0.95 /* of the ceiling: above this, results that the model has not seen are shortened too */
+
+/* The size of the next request in tokens. */
+struct weight {
+    int64_t tools;     /* the descriptions of the tools, estimated */
+    int64_t estimated; /* all of it, with the tools, which are sent each time and cannot be shortened */
+    int64_t tokens;    /* all of it, by the better of the two measures */
+};
+
+static int64_t tools_tokens(const struct turn *turn)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < turn->tool_count; i++) {
+        const struct tool_spec *spec = &turn->tools[i]->spec;
+
+        bytes += strlen(spec->name) + (spec->description ? strlen(spec->description) : 0) +
+                 (spec->parameters ? strlen(spec->parameters) : 0);
+    }
+    return compaction_text_tokens(bytes);
+}
+
+/* Uses the model's own count of the newest request, plus an estimate of what came since. */
+static struct weight weigh(const struct turn *turn)
+{
+    struct weight weight = {.tools = tools_tokens(turn)};
+    size_t since = turn->messages.count;
+
+    while (since > 0 && turn->messages.items[since - 1].role != ROLE_ASSISTANT)
+        since--;
+    int64_t counted = turn->state.context_seen;
+    if (counted > 0 && since > 0)
+        counted += compaction_tokens(&turn->messages, since - 1);
+    weight.estimated = compaction_tokens(&turn->messages, 0) + weight.tools;
+    weight.tokens = counted > weight.estimated ? counted : weight.estimated;
+    return weight;
+}
+
+/* The shortened results may be read again. */
+static void forget_reads(struct turn_state *state)
+{
+    dedupe_release(&state->reads);
+    dedupe_init(&state->reads);
+}
+
+/* Shortens old messages to about `target` of the tokens, and unseen results to `must`. Returns false if nothing could
+ * be left out. */
+static bool shorten(struct turn *turn, const struct weight *weight, double target, double must, struct compacted *done)
+{
+    struct strbuf how = STRBUF_INIT;
+    double scale = weight->estimated > 0 ? (double)weight->tokens / (double)weight->estimated : 1;
+    struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale) - weight->tools,
+                                           (int64_t)(must / scale) - weight->tools);
+
+    compaction_how(&how, &run);
+    if (!how.len)
+        return false;
+    *done = (struct compacted){.before = weight->tokens,
+                               .after = (int64_t)((double)(run.after + weight->tools) * scale),
+                               .how = strbuf_detach(&how, NULL)};
+    turn->state.context_was_compacted = true;
+    turn->state.context_seen = 0;
+    forget_reads(&turn->state);
+    return true;
+}
+
+void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(free) char *how = steal(&take_done->how);
+
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_CONTEXT_COMPACTED,
+                         .context_compacted = {.step = step,
+                                               .before = take_done->before,
+                                               .after = take_done->after,
+                                               .how = how,
+                                               .messages = message_list_to_event(&arena, &turn->messages)}});
+}
+
+void turn_compact(struct turn *turn)
+{
+    double ceiling = budget_limit(&turn->budget, BUDGET_CONTEXT_TOKENS);
+    struct weight weight = weigh(turn);
+    struct compacted done;
+
+    /* The comparison is false without a ceiling. If nothing can be left out, the request is sent anyway; the model
+     * reports if it is too long. */
+    if (turn->config->compact && (double)weight.tokens >= NEAR_SHARE * ceiling &&
+        shorten(turn, &weight, TARGET_SHARE * ceiling, MUST_SHARE * ceiling, &done))
+        turn_tell_compacted(turn, turn->step + 1, &done);
+}
+
+/* The model's limit is not always known, and its count may differ. Half of the refused size is a safe target. */
+bool turn_make_smaller(struct turn *turn, struct compacted *done)
+{
+    struct weight weight = weigh(turn);
+    double half = TARGET_SHARE * (double)weight.tokens;
+
+    return turn->config->compact && shorten(turn, &weight, half, half, done);
+}
+
+void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)
+{
+    struct message_list messages;
+
+    message_list_init(&messages);
+    message_list_read(&messages, &compacted->messages);
+    if (messages.count == 0)
+        return;
+    message_list_release(&turn->messages);
+    turn->messages = messages;
+    turn->state.context_was_compacted = true;
+    turn->state.context_seen = 0;
+    forget_reads(&turn->state);
 }

@@ -1,9 +1,11 @@
-/* Breadth first, names in byte order, so the same tree always gives the same pack and files near the root come before
- * the two-thousandth file of some deep folder. Every file is read once, into one buffer, and only its counts stay; the
- * few that win are read again for their excerpt.
+/* Builds the context pack: reads the project's text files, ranks them, and cuts excerpts.
  *
- * Bounded whatever the tree is like: files read, folders entered, names listed. Hidden files are left out as hidden
- * folders are: what is sent to a model unasked should not be somebody's .env. */
+ * Folders are read breadth first, names in byte order, so the same tree always gives the same pack, and files near the
+ * root come first. Every file is read once, into one buffer, and only its counts are kept; the few winners are read
+ * again for their excerpt.
+ *
+ * The number of files, folders and names is bounded. Hidden files and folders are left out: a pack is sent to the
+ * model without a question, and it must not contain a .env. */
 
 #include "context.h"
 #include "base/json.h"
@@ -17,7 +19,7 @@
 #include <stdint.h>
 
 #define EXCERPT_BYTES  400
-#define EXCERPT_BEFORE 120 /* at most so much of it stands before the hit */
+#define EXCERPT_BEFORE 120 /* bytes of it before the hit, at most */
 #define FOLDERS_MAX    2000
 #define NAMES_MAX      20000
 
@@ -57,7 +59,7 @@ static bool stopped(struct context_scan *scan)
     return true;
 }
 
-/* True when there is room for one more, else the pack is not complete. */
+/* Returns true if one more fits; otherwise marks the pack as incomplete. */
 static bool within(struct context_scan *scan, size_t count, size_t max)
 {
     if (count < max)
@@ -66,7 +68,7 @@ static bool within(struct context_scan *scan, size_t count, size_t max)
     return false;
 }
 
-/* The content of a file behind what is in the buffer; false for one that is no text, empty or too large. */
+/* Appends the content of a file to the buffer. Returns false if it is no text, empty or too large. */
 static bool read_text(struct context_scan *scan, const char *path)
 {
     size_t head = scan->text.len;
@@ -77,7 +79,7 @@ static bool read_text(struct context_scan *scan, const char *path)
     return len && !memchr(scan->text.buf + head, '\0', len);
 }
 
-/* Makes a document of a file: its path, then its content as long as there is room for contents. */
+/* Adds a file as a document: its path, then its content while the total limit allows. */
 static void read_file(struct context_scan *scan, char *take_path)
 {
     strbuf_reset(&scan->text);
@@ -127,8 +129,8 @@ static void scan_files(struct context_scan *scan)
         scan->complete = false;
 }
 
-/* Where the excerpt begins: at the start of the hit's line, or of an earlier one while that is near. In a line that is
- * too long for that it begins in its middle, between two characters. */
+/* The start of the excerpt: the beginning of the hit's line, or of an earlier line nearby. In a very long line the
+ * excerpt starts inside the line, between two characters. */
 static size_t excerpt_start(const char *text, size_t hit)
 {
     size_t least = hit > EXCERPT_BEFORE ? hit - EXCERPT_BEFORE : 0;
@@ -159,7 +161,7 @@ static char *make_excerpt(const char *text, size_t len, size_t hit)
     size_t start = excerpt_start(text, hit);
     size_t end = excerpt_end(text, len, start, hit);
     utf8_scrub(&out, text + start, end - start);
-    if (out.len > EXCERPT_BYTES) { /* replacement characters are longer than what they replace */
+    if (out.len > EXCERPT_BYTES) { /* replacement characters are longer than the bytes they replace */
         size_t cut = EXCERPT_BYTES;
         while (cut > 0 && ((unsigned char)out.buf[cut] & 0xc0) == 0x80)
             cut--;
@@ -192,7 +194,7 @@ static void add_item(struct context_pack *pack, struct context_scan *scan, const
     size_t hit = rank_find(scan->rank, scan->text.buf, scan->text.len);
     pack->items[pack->count++] = (struct context_item){
         .path = xstrdup(path),
-        .excerpt = make_excerpt(scan->text.buf, scan->text.len, hit == SIZE_MAX ? 0 : hit), /* only the path fits */
+        .excerpt = make_excerpt(scan->text.buf, scan->text.len, hit == SIZE_MAX ? 0 : hit), /* only the path matches */
         .score = candidate->score,
     };
 }

@@ -1,8 +1,9 @@
 #pragma once
-/* The context pack: excerpts of the workspace's text files that fit the prompt best. Walks at most CONTEXT_FILES_MAX
- * files beneath the root, nearest to it first, skips .git, hidden folders, links, binary and large files, ranks by BM25
- * over path and content, and cuts an excerpt around the first hit. What it finds is untrusted text and is labelled so
- * in the prompt. */
+/* The context pack: excerpts of the workspace's text files that fit the prompt best.
+ *
+ * context_load reads at most CONTEXT_FILES_MAX files beneath the root, nearest to it first. It skips .git, hidden
+ * folders, links, binary and large files, ranks the rest by BM25 over path and content, and cuts an excerpt around
+ * the first hit. The excerpts are untrusted text, and the prompt labels them so. */
 
 #include "base/beneath.h"
 #include "event/event.h"
@@ -11,7 +12,7 @@
 
 #define CONTEXT_FILES_MAX      2000
 #define CONTEXT_FILE_BYTES_MAX (64u << 10)
-#define CONTEXT_BYTES_MAX      (1u << 20) /* read in all: the model waits for the pack. Files beyond count by their path */
+#define CONTEXT_BYTES_MAX      (1u << 20) /* in all, because the model waits; later files count by their path */
 
 struct context_item {
     char *path, *excerpt;
@@ -20,10 +21,10 @@ struct context_item {
 struct context_pack {
     struct context_item *items;
     size_t count;
-    bool complete; /* false: it was cancelled or hit a limit */
+    bool complete; /* false: it was canceled or hit a limit */
 };
 
-/* Never fails: what cannot be read is left out. Any thread; stops early when *cancelled (may be NULL). */
+/* Never fails: unreadable files are left out. Any thread; stops early when *canceled (may be NULL). */
 struct context_pack context_load(const struct beneath *root, const char *prompt, size_t limit,
                                  const atomic_bool *cancelled);
 void context_pack_release(struct context_pack *pack);

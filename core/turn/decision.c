@@ -1,21 +1,22 @@
-/* Works out what a decision about a proposal writes, and how the model hears of it.
+/* Computes what a decision about a proposal writes, and the note to the model about it.
  *
- * A file counts in units: its hunks, or one when it has none. Dropping every unit drops the file from the set, so that
- * nothing is ever "written" as it was. */
+ * A file counts in units: its hunks, or one if it has none. If every unit is dropped, the file leaves the set, so
+ * that an unchanged file never counts as written. */
 
 #include "decision.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "tools/change.h"
 #include "tools/diff.h"
-#include "tools/patch.h"
+#include "tools/protected.h"
 #include <inttypes.h>
 #include <string.h>
 
-#define NOTE_HUNKS      8    /* refused hunks that are shown */
+#define NOTE_HUNKS      8    /* refused hunks shown */
 #define NOTE_HUNK_CHARS 400  /* of each */
-#define NOTE_EDIT_CHARS 2000 /* of the difference an edit made, per file */
+#define NOTE_EDIT_CHARS 2000 /* of the diff of an edit, per file */
 #define NEW_FILE_MODE   0644
 
 static const char *const decision_names[] = {
@@ -128,7 +129,7 @@ static int read_kept(struct kept *kept, const struct event_hunk_choice_list *hun
     for (size_t i = 0; i < choice->keep.count; i++) {
         int64_t n = choice->keep.items[i];
         if (n < 1 || n > (int64_t)kept->units)
-            return err_set(err, "%s: there is no hunk %" PRId64, change->path, n);
+            return err_set(err, "%s has no hunk %" PRId64, change->path, n);
         kept->count += !kept->keep[n - 1];
         kept->keep[n - 1] = true;
     }
@@ -361,8 +362,8 @@ static bool is_absent(const char *digest)
     return strcmp(digest, absent.digest) == 0;
 }
 
-/* What the file becomes, as far as the recording tells: whoever calls compares the digest. An empty file that is made
- * has no difference to be made from. */
+/* Builds the new content as far as the recording has it; the caller compares the digest. A new empty file has no diff
+ * to build it from. */
 static void make_new(struct change *change, const char *digest, const char *diff)
 {
     CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
@@ -400,7 +401,7 @@ struct change_set *decision_recorded_changes(struct beneath *root, const struct 
                                              bool *lost, struct err *err)
 {
     *lost = false;
-    if (!files->count) { /* a call that was asked about without files */
+    if (!files->count) { /* the question had no files */
         err_set(err, "no files were proposed");
         return NULL;
     }
@@ -411,4 +412,137 @@ struct change_set *decision_recorded_changes(struct beneath *root, const struct 
             return NULL;
         }
     return set;
+}
+
+/* ---- proposal ---- */
+
+/* Describes a proposed write for the journal and for the model. */
+
+#define DIFFS_MAX ((size_t)2 << 20) /* bytes of all diffs of a question in the journal; a screen can show this much */
+
+/* Writes the diff as text of at most `room` bytes in the journal, ended by a line that says if it was cut. A cut diff
+ * can only be approved or denied as a whole. Returns the bytes used. */
+static size_t fit_diff(struct strbuf *text, struct diff *diff, const struct change *change, size_t room)
+{
+    for (size_t fits = room;; fits /= 2) {
+        strbuf_reset(text);
+        diff_write(text, diff, change->path, change->old.exists, change->new.exists);
+        size_t len = json_printed_length(text->buf, text->len);
+        if (len <= room || !diff->hunk_count)
+            return len;
+        diff_cut(diff, fits);
+    }
+}
+
+/* The lines of the change's note about attributes that the write loses. */
+static struct event_strs list_losses(struct arena *arena, const struct change *change)
+{
+    const char *loses = change_loses(change);
+    size_t count = 0, room = 1, len;
+    if (!loses)
+        return (struct event_strs){0};
+    for (const char *at = loses; *at; at++)
+        room += *at == '\n';
+    const char **lines = arena_calloc(arena, room, sizeof(*lines));
+    for (const char *line; (line = change_next_loss(&loses, &len));)
+        lines[count++] = arena_memdup0(arena, line, len);
+    return (struct event_strs){lines, count};
+}
+
+struct event_proposed_file_list proposal_files(struct arena *arena, struct change_set *changes,
+                                               struct diff *const *diffs)
+{
+    struct event_proposed_file *files = arena_calloc(arena, changes->count + 1, sizeof(*files));
+    size_t room = DIFFS_MAX;
+    for (size_t i = 0; i < changes->count; i++) {
+        struct change *change = &changes->items[i];
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        size_t takes = diffs[i] ? fit_diff(&text, diffs[i], change, room) : 0;
+        const struct guarded *place = change->guard;
+        room -= takes < room ? takes : room;
+        change_count(change, diffs[i]);
+        files[i] =
+            (struct event_proposed_file){.path = change->path,
+                                         .old_digest = change->old.digest,
+                                         .new_digest = change->new.digest,
+                                         .through = change->through,
+                                         .protected = place && place->guard == GUARD_PROTECTED ? place->why : NULL,
+                                         .dangerous = place && place->guard != GUARD_PROTECTED ? place->why : NULL,
+                                         .loses = list_losses(arena, change),
+                                         .added = (int64_t)change->counts.added,
+                                         .removed = (int64_t)change->counts.removed,
+                                         .binary = change->counts.binary,
+                                         .diff = diffs[i] ? arena_memdup0(arena, text.buf, text.len) : NULL};
+    }
+    return (struct event_proposed_file_list){files, changes->count};
+}
+
+void proposal_edit(struct strbuf *before, struct strbuf *after, const struct change_set *proposed,
+                   const struct change_set *edited)
+{
+    struct json_writer b = json_begin(before), a = json_begin(after);
+    json_open(&b, NULL, '[');
+    json_open(&a, NULL, '[');
+    for (size_t i = 0; i < edited->count; i++) {
+        const struct change *change = &edited->items[i];
+        const char *digest = NULL;
+        for (size_t k = 0; k < proposed->count && !digest; k++)
+            if (strcmp(proposed->items[k].path, change->path) == 0)
+                digest = proposed->items[k].new.digest;
+        json_open(&b, NULL, '{');
+        json_add_str(&b, "path", change->path);
+        json_add_str(&b, "digest", digest);
+        json_close(&b, '}');
+        json_open(&a, NULL, '{');
+        json_add_str(&a, "path", change->path);
+        if (change->new.exists) {
+            json_add_strn(&a, "text", change->new.bytes, change->new.len);
+            json_add_int(&a, "mode", change->new.mode);
+        }
+        json_close(&a, '}');
+    }
+    json_close(&b, ']');
+    json_close(&a, ']');
+}
+
+char *proposal_reply(const struct change_set *proposed, const struct change_set *written, const char *note)
+{
+    struct strbuf out = STRBUF_INIT;
+    struct json_writer w = json_begin(&out);
+    size_t added = 0, removed = 0;
+    bool move = written->move && written->count == 2, binary = false;
+    for (size_t i = 0; i < written->count; i++) {
+        added += written->items[i].counts.added;
+        removed += written->items[i].counts.removed;
+        binary |= written->items[i].counts.binary;
+    }
+    json_open(&w, NULL, '{');
+    if (move) {
+        json_add_str(&w, "from", written->items[1].path);
+        json_add_str(&w, "to", written->items[0].path);
+    } else if (written->count == 1) {
+        json_add_str(&w, "path", written->items[0].path);
+    } else {
+        json_open(&w, "paths", '[');
+        for (size_t i = 0; i < written->count; i++)
+            json_add_str(&w, NULL, written->items[i].path);
+        json_close(&w, ']');
+    }
+    json_add_bool(&w, "applied", true);
+    if (written->count == 1 && !written->items[0].old.exists && written->items[0].new.exists)
+        json_add_bool(&w, "created", true);
+    if (written->count == 1 && !written->items[0].new.exists)
+        json_add_bool(&w, "deleted", true);
+    if (!move) {
+        json_add_int(&w, "added", (int64_t)added);
+        json_add_int(&w, "removed", (int64_t)removed);
+    }
+    if (binary && !move)
+        json_add_bool(&w, "binary", true);
+    if (proposed->left_out)
+        json_add_str(&w, "left_out", proposed->left_out);
+    if (*note)
+        json_add_raw(&w, "approval", note);
+    json_close(&w, '}');
+    return strbuf_detach(&out, NULL);
 }

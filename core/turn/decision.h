@@ -1,6 +1,6 @@
 #pragma once
-/* An answer to a question about a write, and what it means: the changes that are to be written, and a note for the
- * model when those are not the ones it proposed. */
+/* A decision about a write, and its meaning: the changes to write, and a note for the model if they differ from its
+ * proposal. */
 
 #include "base/arena.h"
 #include "event/event.h"
@@ -18,7 +18,7 @@ enum decision_kind {
     DECISION_EXPIRED
 };
 const char *decision_name(enum decision_kind kind);
-enum decision_kind decision_from_name(const char *name); /* DECISION_NONE when unknown */
+enum decision_kind decision_from_name(const char *name); /* DECISION_NONE if unknown */
 
 enum decider { BY_KEY, BY_POLICY, BY_RECORDING, BY_TIMEOUT };
 const char *decider_name(enum decider by);
@@ -30,10 +30,10 @@ struct decision {
     /* For PARTIAL: which hunks of which files to write. Hunks count from 1; a change without hunks (binary, an empty
      * file, permissions) counts as one. A file that is not named is not written. */
     struct event_hunk_choice_list hunks;
-    /* For EDITED: the new sides to write instead; old sides as proposed. Counted only if it was compared with these.
-     * NULL in an answer: the question's revised version, of it the hunks above if there are any. */
+    /* For EDITED: the new sides to write instead; old sides as proposed. Counts are known only if it was compared
+     * with these. NULL in an answer: the question's revised version, limited to the hunks above if there are any. */
     struct change_set *edited;
-    bool without_undo;  /* write even though the old bytes cannot be kept; of a person who was told so */
+    bool without_undo;  /* write although the old bytes cannot be saved; only from a person who was asked about that */
     struct arena arena; /* holds the texts of a copy */
 };
 /* A copy owns everything; only copies are released. */
@@ -48,20 +48,38 @@ static inline bool decision_denies(const struct decision *decision)
     return decision->kind == DECISION_DENIED || decision->kind == DECISION_EXPIRED;
 }
 
-/* 0 when the decision allows something and fits the proposal, else -1 and why not. The proposal must be counted. */
+/* Returns 0 if the decision allows something and fits the proposal, else -1 and the reason. The proposal must be
+ * counted. */
 int decision_fits(const struct decision *decision, const struct change_set *proposed, struct err *err) CHECKED;
-/* Applies the hunks or edits to a copy of the proposal: what is to be written. `diffs` are those of the proposal's
- * files. NULL and err when they do not fit it. Files of which nothing is left are left out; the set may end up empty.
- * What is not written as proposed is no longer counted. */
+/* Applies the hunks or edits to a copy of the proposal and returns the changes to write. `diffs` are those of the
+ * proposal's files. NULL and err if they do not fit. Files without changes are left out; the set may end up empty.
+ * Changes that differ from the proposal are no longer counted. */
 struct change_set *decision_apply(const struct decision *decision, const struct change_set *proposed,
                                   struct diff *const *diffs, struct err *err) CHECKED;
-/* For the model, which proposed something else: what of it was written and what was not. A JSON object with `decision`,
- * `applied`, `refused` or `edits`, and the user's `reason`. Of PARTIAL and EDITED only. May take seconds: call it on
- * the pool. */
+/* Writes a note for the model: which parts of its proposal were written and which were not. A JSON object with
+ * `decision`, `applied`, `refused` or `edits`, and the user's `reason`. For PARTIAL and EDITED only. May take
+ * seconds: call it on the pool. */
 void decision_note(struct strbuf *out, const struct decision *decision, const struct change_set *proposed,
                    struct diff *const *diffs, const struct change_set *written);
 
-/* The change set of a recorded write.proposed, made again from the files as they are now. NULL and err when a file is
- * not what it was; `lost` is set when that is because the recording does not hold the new bytes. Blocks. */
+/* Rebuilds the change set of a recorded write.proposed from the current files. NULL and err if a file has changed;
+ * `lost` is set if the reason is that the recording lacks the new bytes. Blocks. */
 struct change_set *decision_recorded_changes(struct beneath *root, const struct event_proposed_file_list *files,
                                              bool *lost, struct err *err) CHECKED;
+
+/* A proposed write as text: the files of write.proposed, the edit in the journal, the reply to the model. */
+
+struct diff;
+struct strbuf;
+
+/* The files for write.proposed, with their diffs as text; counts the changes. A diff that is too large for the
+ * journal is cut, and can then only be decided as a whole. May take seconds: call it on the pool. */
+struct event_proposed_file_list proposal_files(struct arena *arena, struct change_set *changes,
+                                               struct diff *const *diffs);
+/* The user's own version, as the JSON of `edited`. It may cover only some of the files, and is enough to write the
+ * same again. */
+void proposal_edit(struct strbuf *before, struct strbuf *after, const struct change_set *proposed,
+                   const struct change_set *edited);
+/* The model's result of a write: {"path":…,"applied":true,"added":…,"removed":…}; a move has from and to instead.
+ * `note`: of a decision other than a plain approval, otherwise "". The caller frees it. */
+char *proposal_reply(const struct change_set *proposed, const struct change_set *written, const char *note);

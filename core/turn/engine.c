@@ -1,20 +1,23 @@
 /* The engine of a session: takes intents, runs turns, emits events.
  *
- * What changes here between turns is only what outlives them: the journal, the fold, the gates, the conversation so
- * far. The harness stays as it was given. */
+ * The engine holds only state that outlives a turn: the journal, the fold, the gates, the conversation so far. The
+ * engine_config never changes. */
 
 #include "engine.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine_inside.h"
-#include "tools/place.h"
+#include "base/strbuf.h"
+#include "tools/protected.h"
+#include "tools/registry.h"
+#include "tools/runtime.h"
+#include "turn.h"
 #include <stdio.h>
 #include <string.h>
 
-struct harness harness_defaults(void)
+struct engine_config engine_config_defaults(void)
 {
-    return (struct harness){
+    return (struct engine_config){
         .limits = budget_defaults(),
         .web = WEB_AUTO,
         .thinking = THINKING_OFF,
@@ -45,7 +48,7 @@ static int record_all(struct engine *engine, struct event *events, size_t count)
     if (journal_append_all(engine->journal, events, count, &err) < 0) {
         log_error("journal: %s", err.text);
         engine->failure = xstrdup(err.text);
-        loop_post(engine->harness->loop, &engine->broke, cancel_broken);
+        loop_post(engine->config->loop, &engine->broke, cancel_broken);
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
@@ -91,7 +94,7 @@ struct emitter *engine_emitter(struct engine *engine)
 
 static int emit_started(struct engine *engine, struct err *err)
 {
-    const struct harness *h = engine->harness;
+    const struct engine_config *h = engine->config;
     struct clock *clock = loop_clock(h->loop);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event_model_info model = models_to_event(&engine->models);
@@ -120,7 +123,7 @@ static int emit_started(struct engine *engine, struct err *err)
 static char *pack_context(struct context_source *source, const char *query, size_t limit, const atomic_bool *cancelled)
 {
     struct engine *engine = CONTAINER_OF(source, struct engine, context);
-    struct context_pack pack = context_load(engine->harness->root, query, limit, cancelled);
+    struct context_pack pack = context_load(engine->config->root, query, limit, cancelled);
     struct strbuf text = STRBUF_INIT;
 
     context_pack_write(&text, &pack);
@@ -128,44 +131,44 @@ static char *pack_context(struct context_source *source, const char *query, size
     return strbuf_detach(&text, NULL);
 }
 
-static struct engine *engine_make(const struct harness *harness, struct journal *journal, struct sink *sinks)
+static struct engine *engine_make(const struct engine_config *config, struct journal *journal, struct sink *sinks)
 {
     struct engine *engine = xcalloc(1, sizeof(*engine));
 
-    engine->harness = harness;
+    engine->config = config;
     engine->journal = journal;
     engine->sinks = sinks;
     engine->recorder.emit = record;
     engine->emitter = (struct emitter){.emit = emit_in_session, .turn = EMITTER_RUNNING};
-    models_init(&engine->models, harness->provider, harness->model_name);
-    engine->shown = shown_new();
+    models_init(&engine->models, config->provider, config->model_name);
+    engine->redacted = gate_redact_new();
     session_init(&engine->session);
     gates_init(&engine->gates);
-    engine->gates.serial = !harness->parallel;
-    thinking_init(&engine->thinking, harness->thinking);
-    engine->thinking.reflect_on_tool_error = harness->reflect_on_tool_error;
-    engine->thinking.reflect_every = harness->reflect_every;
+    engine->gates.serial = !config->parallel;
+    thinking_init(&engine->thinking, config->thinking);
+    engine->thinking.reflect_on_tool_error = config->reflect_on_tool_error;
+    engine->thinking.reflect_every = config->reflect_every;
     message_list_init(&engine->history);
     engine->context.pack = pack_context;
     engine->env = (struct tool_env){
-        .loop = harness->loop,
-        .root = harness->root,
-        .artifacts = harness->artifacts,
-        .session = harness->session,
+        .loop = config->loop,
+        .root = config->root,
+        .artifacts = config->artifacts,
+        .session = config->session,
         .context = &engine->context,
-        .web_endpoint = harness->web_endpoint,
-        .http = harness->http,
-        .pool = harness->pool,
-        .place = harness->place,
+        .web_endpoint = config->web_endpoint,
+        .http = config->http,
+        .pool = config->pool,
+        .runtime = config->runtime,
     };
-    place_emit_to(harness->place, &engine->emitter);
+    runtime_emit_to(config->runtime, &engine->emitter);
     return engine;
 }
 
-struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks,
+struct engine *engine_new(const struct engine_config *config, struct journal *take_journal, struct sink *sinks,
                           struct err *err)
 {
-    struct engine *engine = engine_make(harness, take_journal, sinks);
+    struct engine *engine = engine_make(config, take_journal, sinks);
 
     if (emit_started(engine, err) < 0) {
         engine_free(engine);
@@ -174,7 +177,7 @@ struct engine *engine_new(const struct harness *harness, struct journal *take_jo
     return engine;
 }
 
-/* A turn that was cut short may have said nothing; models refuse messages without text. */
+/* Adds a turn to the conversation. Models refuse messages without text, and a turn that was cut short may have none. */
 static void remember_turn(struct engine *engine, const char *prompt, const char *text, const char *status)
 {
     CLEANUP(free) char *nothing = xasprintf("[no answer: %s]", status ? status : "");
@@ -183,18 +186,18 @@ static void remember_turn(struct engine *engine, const char *prompt, const char 
     message_list_add(&engine->history, ROLE_ASSISTANT, text && *text ? text : nothing)->meaning = "history";
 }
 
-/* The model that a session was changed to is asked again, where it can be. */
+/* Switches back to the model that the recorded session had last, if it is available. */
 static void resume_model(struct engine *engine, const char *name)
 {
     struct err err = ERR_INIT;
 
-    if (!name || engine->harness->model_chosen || !engine->harness->models)
+    if (!name || engine->config->model_chosen || !engine->config->models)
         return;
-    if (models_switch(&engine->models, engine->harness->models, name, &err) < 0)
+    if (models_switch(&engine->models, engine->config->models, name, &err) < 0)
         log_warn("the session had the model %.60s: %s", name, err.text);
 }
 
-/* What a recorded event leaves to the turns that follow it. */
+/* Applies a recorded event to the state that later turns need. */
 static void resume_event(struct engine *engine, const struct event *event, char **prompt)
 {
     uint64_t ask;
@@ -206,7 +209,7 @@ static void resume_event(struct engine *engine, const struct event *event, char 
         engine->turns = event->turn > engine->turns ? event->turn : engine->turns + 1;
         thinking_on_turn_start(&engine->thinking);
         turn_free(engine->left);
-        engine->left = turn_make(engine, engine->harness, engine->turns, *prompt);
+        engine->left = turn_make(engine, engine->config, engine->turns, *prompt);
         break;
     case EVENT_EDITED:
         if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
@@ -225,10 +228,10 @@ static void resume_event(struct engine *engine, const struct event *event, char 
         turn_free(steal(&engine->left));
         break;
     case EVENT_WRITES_CLOSED:
-        turn_free(steal(&engine->left)); /* it has nothing left to do but to end */
+        turn_free(steal(&engine->left)); /* nothing is left to do but to end it */
         break;
     case EVENT_WRITE_PROPOSED:
-        /* Not every question that had a number came into the journal. */
+        /* Not every numbered question was recorded. */
         ask = event->write_proposed.ask && event->write_proposed.ask[0] == 'a'
                   ? strtoull(event->write_proposed.ask + 1, NULL, 10)
                   : 0;
@@ -239,7 +242,7 @@ static void resume_event(struct engine *engine, const struct event *event, char 
     }
 }
 
-/* Names of programs go on where the recording left them. */
+/* New programs get numbers above those in the recording. */
 static void resume_program_names(struct engine *engine)
 {
     const struct session *session = &engine->session;
@@ -248,13 +251,13 @@ static void resume_program_names(struct engine *engine)
     for (uint32_t row = 0; row < session->program_count; row++)
         if (sscanf(session_name(session, session->programs[row].id), "p%u", &number) == 1 && number > most)
             most = number;
-    place_number_from(engine->harness->place, most);
+    runtime_number_from(engine->config->runtime, most);
 }
 
-struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
+struct engine *engine_resume(const struct engine_config *config, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err)
 {
-    struct engine *engine = engine_make(harness, take_journal, sinks);
+    struct engine *engine = engine_make(config, take_journal, sinks);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *prompt = NULL;
     CLEANUP(free) char *changed = NULL;
@@ -295,9 +298,9 @@ void engine_free(struct engine *engine)
 {
     if (!engine)
         return;
-    place_emit_to(engine->harness->place, NULL);
-    loop_unpost(engine->harness->loop, &engine->broke);
-    /* With threads still out there the program is about to end: what they hold is left to them. */
+    runtime_emit_to(engine->config->runtime, NULL);
+    loop_unpost(engine->config->loop, &engine->broke);
+    /* If threads still run, the process is about to exit: memory they use is not freed. */
     if (engine_idle(engine)) {
         free_turns(engine->turn);
         free_turns(engine->late);
@@ -308,7 +311,7 @@ void engine_free(struct engine *engine)
     gates_release(&engine->gates);
     message_list_release(&engine->history);
     redact_events_release(&engine->redact);
-    shown_free(engine->shown);
+    gate_redact_free(engine->redacted);
     journal_close(engine->journal);
     free(engine->failure);
     free(engine->protected);
@@ -352,7 +355,7 @@ uint64_t engine_next_ask(struct engine *engine)
     return ++engine->asks;
 }
 
-#define PROTECTED_TOLD 20 /* refused writes to protected places that are told at the end */
+#define PROTECTED_TOLD 20 /* refused writes to protected paths that are listed at the end */
 
 void engine_set_nobody_asked(struct engine *engine, const char *protected)
 {
@@ -377,12 +380,12 @@ void engine_turn_finished(struct engine *engine, struct turn *turn)
 
 void engine_turn_freed(struct engine *engine, struct turn *turn)
 {
-    struct turn **place = &engine->late;
+    struct turn **link = &engine->late;
 
-    while (*place && *place != turn)
-        place = &(*place)->older;
-    if (*place)
-        *place = turn->older;
+    while (*link && *link != turn)
+        link = &(*link)->older;
+    if (*link)
+        *link = turn->older;
     turn_free(turn);
 }
 
@@ -466,6 +469,329 @@ bool engine_held(const struct engine *engine, struct held_view *out)
         .result = hold->call ? hold->call->message : NULL,
         .messages = hold->gate == GATE_MODEL ? &engine->turn->messages : NULL,
     };
-    shown_veil(engine->shown, out);
+    gate_redact(engine->redacted, out);
     return true;
+}
+
+/* ---- models ---- */
+
+void models_init(struct models *models, struct provider *first, const char *name)
+{
+    *models = (struct models){.now = first, .name = name ? xstrdup(name) : NULL};
+}
+
+void models_release(struct models *models)
+{
+    for (size_t i = 0; i < models->count; i++)
+        provider_free(models->opened[i]);
+    free(models->opened);
+    free(models->name);
+}
+
+static const char *model_of(const struct provider *provider)
+{
+    return provider->ops->model(provider);
+}
+
+int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err)
+{
+    struct provider *opened;
+
+    if (!source)
+        return err_set(err, "the model of this session cannot be changed");
+    if (!name || !*name)
+        return err_set(err, "say which model");
+    if (models->name && strcmp(models->name, name) == 0)
+        return err_set(err, "the model is %.60s already", name);
+    opened = source->open(source, name, err);
+    if (!opened)
+        return -1;
+    GROW(models->opened, models->count, models->room);
+    models->opened[models->count++] = opened;
+    models->now = opened;
+    free(models->name);
+    models->name = xstrdup(name);
+    return 0;
+}
+
+struct event_model_info models_to_event(const struct models *models)
+{
+    return (struct event_model_info){
+        .provider = models->now->ops->name, .name = model_of(models->now), .as = models->count ? models->name : NULL};
+}
+
+/* ---- engine intents ---- */
+
+/* Handles the user's intents: each one is acted upon, or refused with a sentence. */
+
+static void undo_ended(struct engine *engine)
+{
+    engine->undo = NULL;
+}
+
+/* ---- models ---- */
+
+static void emit_model(struct engine *engine, const char *by)
+{
+    struct event_model_info model = models_to_event(&engine->models);
+
+    emit(&engine->emitter, &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = &model, .by = by}});
+}
+
+/* A running request continues with its model; the next request uses this one. */
+static int change_model(struct engine *engine, const char *name, struct err *err)
+{
+    if (models_switch(&engine->models, engine->config->models, name, err) < 0)
+        return -1;
+    emit_model(engine, "key");
+    return 0;
+}
+
+/* A resumed session uses the model that this process was started with. Records that before the first request. */
+static void emit_changed_model(struct engine *engine)
+{
+    const struct provider *now = engine->models.now;
+    const struct session *session = &engine->session;
+
+    if (strcmp(session_name(session, session->provider), now->ops->name) != 0 ||
+        strcmp(session_name(session, session->model), now->ops->model(now)) != 0)
+        emit_model(engine, "resume");
+}
+
+/* ---- tools ---- */
+
+static struct event_strs list_changes(struct arena *arena, const struct tool_changes *changes, enum tool_fate what)
+{
+    const char **names = arena_calloc(arena, changes->count + 1, sizeof(*names));
+    size_t count = 0;
+
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->items[i].what == what)
+            names[count++] = changes->items[i].name;
+    return (struct event_strs){names, count};
+}
+
+/* Updates the registry before a turn and records the change. Revokes rules that allow a tool which was replaced. */
+static void adopt_tools(struct engine *engine)
+{
+    const struct engine_config *h = engine->config;
+    struct tool_changes changes = {0};
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+
+    if (h->tools)
+        h->tools->adopt(h->tools, h->registry, engine->turns + 1, &changes);
+    if (changes.count) {
+        for (size_t i = 0; i < changes.count; i++)
+            if (changes.items[i].what != TOOL_ADDED)
+                rules_forget(h->rules, changes.items[i].name);
+        emit(&engine->emitter,
+             &(struct event){.type = EVENT_TOOLS_CHANGED,
+                             .tools_changed = {.tools = registry_to_event(h->registry, &arena),
+                                               .added = list_changes(&arena, &changes, TOOL_ADDED),
+                                               .changed = list_changes(&arena, &changes, TOOL_CHANGED),
+                                               .removed = list_changes(&arena, &changes, TOOL_REMOVED)}});
+    }
+    tool_changes_release(&changes);
+}
+
+/* ---- intents ---- */
+
+/* Records the ends of programs that a resumed session left running, before it does anything else. */
+static void end_left_programs(struct engine *engine)
+{
+    process_input_end_left(engine, engine->left_programs);
+    engine->left_programs = 0;
+}
+
+static int start_turn(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const char *prompt = intent->start.prompt;
+
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!prompt || !*prompt)
+        return err_set(err, "the prompt is empty");
+    turn_free(steal(&engine->left));
+    end_left_programs(engine);
+    emit_changed_model(engine);
+    adopt_tools(engine);
+    engine->turns++;
+    engine->turn = turn_start(engine, engine->config, engine->turns, prompt);
+    return 0;
+}
+
+static int continue_turn(struct engine *engine, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running");
+    if (!engine->left)
+        return err_set(err, "no turn was left in the middle");
+    end_left_programs(engine);
+    engine->turn = steal(&engine->left);
+    emit_changed_model(engine);
+    resume_turn(engine->turn);
+    return 0;
+}
+
+static int release_gate(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
+{
+    if (engine_question(engine))
+        return err_set(err, "a write waits: approve or deny it");
+    engine->gates.stepping = stepping;
+    engine->gates.pause = false;
+    if (engine->turn && engine->turn->holds)
+        turn_release(engine->turn, by);
+    return 0;
+}
+
+static int extend_budget(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    struct turn *turn = engine->turn;
+
+    if (!turn || !turn->budget.clock || turn->ending)
+        return err_set(err, "no turn is running");
+    if (!(intent->extend.share > 0))
+        return err_set(err, "a budget can only be raised");
+    budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
+    struct event_budget_values limits = budget_limits_to_event(&turn->budget);
+    emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
+    turn_charge(turn);
+    turn_clock_changed(turn);
+    if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
+        turn->state.timed_out = false;
+        turn_release(turn, "extend");
+    }
+    return 0;
+}
+
+static int undo_write(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const struct session *session = &engine->session;
+    const char *checkpoint = intent->undo.checkpoint;
+
+    if (!engine->config->checkpoints)
+        return err_set(err, "this session keeps no checkpoints");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
+    for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
+        const struct session_ask *ask = &session->asks[i - 1];
+
+        if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
+            checkpoint = session_name(session, ask->checkpoint);
+    }
+    if (!checkpoint)
+        return err_set(err, "no write to undo");
+    if (session_find_checkpoint(session, checkpoint) == SESSION_NONE)
+        return err_set(err, "unknown checkpoint %.40s", checkpoint);
+    engine->undo = undo_start(engine, engine->config, engine->turn ? engine->turns : 0, checkpoint, undo_ended);
+    return 0;
+}
+
+static int end_session(struct engine *engine, const char *reason, struct err *err)
+{
+    if (engine->turn)
+        return err_set(err, "a turn is running: cancel it first");
+    if (engine->undo)
+        return err_set(err, "an undo is under way");
+    runtime_end(engine->config->runtime);
+    engine->ended = true;
+    emit(&engine->emitter,
+         &(struct event){.type = EVENT_SESSION_ENDED, .session_ended = {.reason = reason ? reason : "quit"}});
+    return 0;
+}
+
+/* Returns the protected.def row of a file. The open question knows its files' real paths; otherwise the path is all
+ * there is. */
+static const struct guarded *protected_path(const struct engine *engine, const char *path)
+{
+    const struct question *question = engine_question(engine);
+
+    for (size_t i = 0; question && i < question->changes->count; i++) {
+        const struct change *change = &question->changes->items[i];
+
+        if (strcmp(change->path, path) == 0 && change_protected(change))
+            return change->guard;
+    }
+    return protected_find(path);
+}
+
+static int change_permission(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    const char *tool = intent->allow.tool, *path = intent->allow.path;
+    const struct guarded *guarded = path ? protected_path(engine, path) : NULL;
+    const struct question *question = path ? NULL : engine_question(engine);
+
+    if (intent->allow.revoke)
+        return rules_revoke(engine->config->rules, tool, path) ? 0 : err_set(err, "no such permission");
+    if (guarded)
+        return err_set(err, "%.200s is protected (%s): Keyturn asks about every write to it", path, guarded->why);
+    if (question && question->named && strcmp(question->tool, tool) == 0)
+        return err_set(err, "this call %s: Keyturn asks about it every time", question->named);
+    rules_allow(engine->config->rules, tool, path);
+    return 0;
+}
+
+int engine_submit(struct engine *engine, const struct intent *intent, struct err *err)
+{
+    if (engine->failure)
+        return err_set(err, "%s", engine->failure);
+    if (engine->ended)
+        return err_set(err, "the session has ended");
+    switch (intent->type) {
+    case INTENT_START:
+        return start_turn(engine, intent, err);
+    case INTENT_RESUME_TURN:
+        return continue_turn(engine, err);
+    case INTENT_CANCEL:
+        if (!engine->turn)
+            return err_set(err, "no turn is running");
+        turn_cancel(engine->turn);
+        return 0;
+    case INTENT_ANSWER:
+        return write_answer(engine->turn, intent->answer.question, intent->answer.digest, intent->answer.revision,
+                            &intent->answer.decision, err);
+    case INTENT_REVISE:
+        return write_revise(engine->turn, intent->revise.question, intent->revise.version, err);
+    case INTENT_ALLOW:
+        return change_permission(engine, intent, err);
+    case INTENT_STEP:
+        return release_gate(engine, STEP_INTO, "step", err);
+    case INTENT_STEP_WAVE:
+        return release_gate(engine, STEP_WAVE, "step over", err);
+    case INTENT_CONTINUE:
+        return release_gate(engine, STEP_RUN, "continue", err);
+    case INTENT_PAUSE:
+        engine->gates.pause = true;
+        return 0;
+    case INTENT_BREAK:
+        return gates_break(&engine->gates, intent->breakpoint.spec, err) < 0 ? -1 : 0;
+    case INTENT_UNBREAK:
+        return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "no such breakpoint");
+    case INTENT_ENABLE_BREAK:
+        return gates_enable(&engine->gates, intent->arm.id, intent->arm.enabled) ? 0
+                                                                                 : err_set(err, "no such breakpoint");
+    case INTENT_TOUCH:
+        if (!engine_question(engine))
+            return err_set(err, "no write waits for an answer");
+        write_touch(engine->turn);
+        return 0;
+    case INTENT_SERIAL:
+        engine->gates.serial = intent->serial.on;
+        return 0;
+    case INTENT_EDIT:
+        return turn_edit(engine->turn, intent, err);
+    case INTENT_EXTEND:
+        return extend_budget(engine, intent, err);
+    case INTENT_UNDO:
+        return undo_write(engine, intent, err);
+    case INTENT_PROGRAM_INPUT:
+        return process_input_write(engine, engine->config, intent, err);
+    case INTENT_PROGRAM_KILL:
+        return process_input_kill(engine, engine->config, intent, err);
+    case INTENT_MODEL:
+        return change_model(engine, intent->model.name, err);
+    case INTENT_END:
+        return end_session(engine, intent->end.reason, err);
+    }
+    return err_set(err, "unknown intent");
 }

@@ -1,49 +1,75 @@
 #pragma once
-/* The engine: intents in, events out.
+/* The engine of a session: intents in, events out.
  *
- * Every emission goes the same way: append to the journal, fold into the session, tell the sinks. What could not be
- * recorded is not acted upon: when the journal fails, the turn ends and engine_failed says why.
+ * Every event takes the same route: append to the journal, fold into the session, notify the sinks. The engine does
+ * not act on what it could not record. If the journal fails, the turn ends and engine_failed returns the reason.
  *
- * `struct harness` is the façade of a session's collaborators. It is set up once and never changes; everything that
- * belongs to one turn lives in a struct turn that is made at its start and freed after its last late thread. */
+ * `struct engine_config` holds a session's collaborators. It is set up once and never changes. State of a single turn
+ * is in a struct turn, created at its start and freed after its last late thread. */
 
 #include "budget.h"
 #include "event/emitter.h"
+#include "event/event.h"
 #include "event/journal.h"
 #include "event/session.h"
 #include "finalize.h"
-#include "gate.h"
+#include "gates.h"
 #include "intent.h"
-#include "models.h"
+#include "model/provider.h"
+#include "model_step.h"
 #include "rules.h"
-#include "thinking.h"
 #include "tools/registry.h"
 #include "write.h"
 
+/* The models of a session: the current one and earlier ones. An earlier model may still be answering, so all of them
+ * live as long as the session. */
+
+struct strbuf;
+
+/* Creates models by the names the user gave them. */
+struct model_source {
+    struct provider *(*open)(struct model_source *source, const char *name, struct err *err);
+};
+
+struct models {
+    struct provider *now;
+    struct provider **opened; /* opened here; freed with the session */
+    size_t count, room;
+    char *name; /* the user's name for the current model; NULL: it has none */
+};
+
+/* `first` is borrowed. */
+void models_init(struct models *models, struct provider *first, const char *name);
+void models_release(struct models *models);
+/* Switches to the model `name`. On -1 nothing has changed. */
+int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
+/* The current model, and the name the user switched to, if any. */
+struct event_model_info models_to_event(const struct models *models);
+
 struct engine;
 struct http;
-struct place;
+struct runtime;
 struct pool;
 struct program_control;
 struct tool_source;
 
-struct harness {
+struct engine_config {
     struct loop *loop;
     struct registry *registry;
-    struct tool_source *tools;   /* tools that come and go; NULL: there are none */
-    struct provider *provider;   /* the model that the session begins with */
-    const char *model_name;      /* by which people know it; NULL: by none */
-    struct model_source *models; /* others; NULL: there are none */
-    bool model_chosen;           /* by the user: a session that is gone on with does not go back to the one it had */
+    struct tool_source *tools;   /* tools that come and go; NULL: none */
+    struct provider *provider;   /* the model at the start of the session */
+    const char *model_name;      /* the user's name for it; NULL: none */
+    struct model_source *models; /* other models; NULL: none */
+    bool model_chosen;           /* the user chose the model: a resumed session does not return to its recorded one */
     struct beneath *root;
-    struct rules *rules;              /* who decides about writes */
+    struct rules *rules;              /* decide about writes */
     struct artifact_store *artifacts; /* NULL: long outputs are cut */
     struct checkpoints *checkpoints;  /* NULL: no undo */
     struct store *store;              /* NULL: no memory */
     struct http *http;                /* NULL: no web */
     struct pool *pool;                /* of sandboxes; NULL: no scripts */
-    struct place *place;              /* of the tools that run programs; NULL: none */
-    struct program_control *programs; /* how keys reach programs; NULL: there are none */
+    struct runtime *runtime;          /* for tools that run programs; NULL: none */
+    struct program_control *programs; /* the interface for keys that go to programs; NULL: no programs */
     struct finalize_hooks hooks;
 
     const char *session;       /* id */
@@ -58,64 +84,65 @@ struct harness {
     bool parallel;
     bool select_tools;
     bool show_citations;
-    bool validate;             /* arguments against their schema */
-    bool project_instructions; /* AGENTS.md of the workspace is told to the model */
-    bool compact;              /* leave out what is old when the context ceiling nears */
-    bool interactive;    /* somebody answers gates, questions and ended budgets; else they are passed, refused, final */
-    bool ask_runs_clock; /* see bounded.h */
-    int64_t ask_timeout_ms; /* 0: a question waits for ever */
-    int model_attempts;     /* 3 */
-    double model_jitter;    /* share by which the wait before another attempt may be longer, by chance; 0 */
+    bool validate;             /* check arguments against their schema */
+    bool project_instructions; /* send AGENTS.md of the workspace to the model */
+    bool compact;              /* leave out old messages near the context ceiling */
+    bool interactive;       /* a user answers gates, questions and ended budgets; otherwise gates are passed, questions
+                             * denied, budgets final */
+    bool ask_runs_clock;    /* see bounded.h */
+    int64_t ask_timeout_ms; /* 0: a question waits forever */
+    int model_attempts;     /* default 3 */
+    double model_jitter;    /* largest random share added to the delay before a retry; default 0 */
 };
-/* The defaults of the specification; collaborators are NULL. */
-struct harness harness_defaults(void);
+/* The defaults; collaborators are NULL. */
+struct engine_config engine_config_defaults(void);
 
 struct sink {
     void (*event)(struct sink *sink, const struct event *event, const struct session *session);
     struct sink *next;
 };
 
-/* Starts a session: emits session.started. The harness must outlive the engine and stay as it is; the journal is taken
- * over. */
-struct engine *engine_new(const struct harness *harness, struct journal *take_journal, struct sink *sinks,
+/* Starts a session and emits session.started. Takes over the journal. The config must outlive the engine and must not
+ * change. */
+struct engine *engine_new(const struct engine_config *config, struct journal *take_journal, struct sink *sinks,
                           struct err *err) CHECKED;
-/* Goes on with a recorded session: folds `reader`, rebuilds the conversation, emits nothing. A turn that the recording
- * leaves in the middle is rebuilt too, and goes on when it is told to (INTENT_GO_ON). */
-struct engine *engine_resume(const struct harness *harness, struct journal *take_journal,
+/* Resumes a recorded session: folds `reader`, rebuilds the conversation, emits nothing. An unfinished turn is rebuilt
+ * too; INTENT_RESUME_TURN continues it. */
+struct engine *engine_resume(const struct engine_config *config, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err) CHECKED;
-/* Cancels what runs. The loop must be run until engine_idle before, unless the program is about to end. */
+/* Cancels running work. Run the loop until engine_idle first, unless the process is about to exit. */
 void engine_free(struct engine *engine);
 
-/* 0, or -1 and why not; a refused intent changes nothing. */
+/* Returns 0, or -1 and the reason; a refused intent changes nothing. */
 int engine_submit(struct engine *engine, const struct intent *intent, struct err *err) CHECKED;
-/* The session's own emitter, for what happens beside or between turns. */
+/* The session's own emitter, for events beside or between turns. */
 struct emitter *engine_emitter(struct engine *engine);
 const struct session *engine_session(const struct engine *engine);
-/* No turn, no undo, no late thread is under way. */
+/* True if no turn, no undo and no late thread is running. */
 bool engine_idle(const struct engine *engine);
 bool engine_turn_running(const struct engine *engine);
-/* A turn waits to be gone on with. */
+/* True if a recorded turn waits for INTENT_RESUME_TURN. */
 bool engine_turn_left(const struct engine *engine);
-/* Called on the loop each time a turn ended (after turn.finished). */
+/* `ended` is called on the loop each time a turn ends, after turn.finished. */
 void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data);
-/* Called on the loop when the open question got another version of the user's (INTENT_REVISE). */
+/* `revised` is called on the loop when the open question gets another version from the user (INTENT_REVISE). */
 void engine_on_revised(struct engine *engine, void (*revised)(void *data), void *data);
-/* Why the journal could not be written; NULL while all is well. */
+/* Why the journal could not be written; NULL: it works. */
 const char *engine_failed(const struct engine *engine);
-/* A write was refused because nobody could be asked. */
+/* True if a write was denied because no user could answer. */
 bool engine_nobody_asked(const struct engine *engine);
-/* Of such writes to protected places: which and why, a line each, the first 20; NULL: there was none. */
+/* Such writes to protected paths: path and reason, one per line, the first 20; NULL: none. */
 const char *engine_protected(const struct engine *engine);
 
-/* The open question, for whoever shows it; NULL when there is none. */
+/* The open question, for the screen; NULL: none. */
 const struct question *engine_question(const struct engine *engine);
-/* What stands at the gate where the turn is held. */
+/* The object at the gate where the turn is paused. */
 struct held_view {
     enum gate gate;
-    const char *why;  /* "step", "pause", a breakpoint, "limit: steps"; for people */
-    int limit;        /* enum budget_key that is used up; -1: none */
-    int breakpoint;   /* id of the one that holds here; 0: none */
-    const char *call; /* NULL when it is none */
+    const char *why;  /* "step", "pause", a breakpoint, "limit: steps"; for display */
+    int limit;        /* the enum budget_key that is used up; -1: none */
+    int breakpoint;   /* id of the breakpoint that paused here; 0: none */
+    const char *call; /* NULL: the gate is not about a call */
     const struct tool *tool;
     enum effect effect;                  /* of this call */
     const char *arguments;               /* JSON text */

@@ -1,12 +1,12 @@
-/* Seven steps, one after the other, whatever the ones before did. A step reports through its status and has no other
- * way to be heard, so there is nothing to catch and nothing to forget. */
+/* Runs the seven steps of the finalizer, one after the other. A step reports through its status only, so a failing
+ * step cannot stop the ones after it. */
 
 #include "finalize.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
-#include "memory.h"
+#include "prepare.h"
 
 static const char done[] = "done", skipped[] = "skipped", failed[] = "failed";
 

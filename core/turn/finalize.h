@@ -1,6 +1,6 @@
 #pragma once
-/* The turn finalizer: seven steps after the write gate is closed, each wrapped, none of which can fail the turn:
- * citations, usage, log, decision, memory, learner, judges (D46). A step that fails is a status in turn.finalized. */
+/* The turn finalizer: seven steps after the write gate is closed. They are citations, usage, log, decision, memory,
+ * learner, judges. No step can fail the turn; a failed step is a status in turn.finalized. */
 
 #include "event/event.h"
 #include "event/store.h"
@@ -35,15 +35,15 @@ struct finalize_input {
         int64_t calls, failures;
     } * tools;
     size_t tool_count;
-    const char *const *decisions; /* what was decided about writes, a line each */
+    const char *const *decisions; /* about writes, one per line */
     size_t decision_count;
 };
 
-/* The collaborators; each may be NULL (the step is then "skipped"). They return 0 or -1 with err. */
+/* The collaborators; each may be NULL, then its step is "skipped". They return 0, or -1 with err. */
 struct finalize_hooks {
     void *data;
     int (*citations)(void *data, struct err *err);
-    int (*usage)(void *data, const struct usage *usage, struct err *err); /* only when a token was counted */
+    int (*usage)(void *data, const struct usage *usage, struct err *err); /* only if a token was counted */
     int (*log)(void *data, const char *role, const char *text, struct err *err);
     int (*decision)(void *data, const struct finalize_input *input, struct err *err);
     int (*memory)(void *data, const struct finalize_input *input, struct err *err);
@@ -54,13 +54,13 @@ struct finalize_hooks {
 struct finalize_hooks finalize_store_hooks(struct store *store);
 
 struct finalization {
-    char *text;                 /* the final text, with citations when they were asked for */
+    char *text;                 /* the final text, with citations if requested */
     struct citation *citations; /* those shown */
     size_t citation_count;
     const char *status[FINALIZE_STEP_COUNT]; /* "done", "skipped", "failed" */
     char *reason[FINALIZE_STEP_COUNT];       /* of a failure, else NULL */
 };
-/* No err: it cannot fail. */
+/* Has no err, because it cannot fail. */
 struct finalization finalize_turn(const struct finalize_input *input, const struct finalize_hooks *hooks);
 void finalization_release(struct finalization *finalization);
 /* turn.finalized, with texts borrowed from the finalization. */

@@ -1,32 +1,32 @@
 #pragma once
-/* An intent: a wish that may be refused. Keys, the command line and tests make the same ones; texts are borrowed for
- * the call. */
+/* Intents: what the user asks of the engine, which may refuse. Keys, the command line and tests create the same ones.
+ * Texts are borrowed for the call. */
 
 #include "budget.h"
 #include "decision.h"
 
 enum intent_type {
-    INTENT_START,     /* a turn with this prompt */
-    INTENT_GO_ON,     /* with the turn that a resumed recording left in the middle */
-    INTENT_CANCEL,    /* the turn */
-    INTENT_ANSWER,    /* the open question: approve all of it, some hunks or an edited version, or deny it */
-    INTENT_ALLOW,     /* this tool on this path for the session, or no longer */
-    INTENT_STEP,      /* to the next gate */
-    INTENT_STEP_WAVE, /* over the present wave */
+    INTENT_START,       /* a turn with this prompt */
+    INTENT_RESUME_TURN, /* continue the turn that a resumed recording left unfinished */
+    INTENT_CANCEL,      /* the turn */
+    INTENT_ANSWER,      /* the open question: approve all of it, some hunks or an edited version, or deny it */
+    INTENT_ALLOW,       /* this tool on this path for the session, or no longer */
+    INTENT_STEP,        /* run to the next gate */
+    INTENT_STEP_WAVE,   /* run to the end of the current wave */
     INTENT_CONTINUE,
-    INTENT_PAUSE,         /* at the next gate */
-    INTENT_BREAK,         /* a new breakpoint */
-    INTENT_UNBREAK,       /* take one away */
-    INTENT_ARM,           /* let a breakpoint hold, or pass it for now */
-    INTENT_REVISE,        /* the open question: the user's own version of it, to be shown before it is approved */
-    INTENT_ATTEND,        /* somebody is at work on the open question: its countdown begins again */
-    INTENT_SERIAL,        /* calls one at a time from the next plan on, or side by side again */
-    INTENT_EDIT,          /* what stands at the gate */
-    INTENT_EXTEND,        /* a budget that ended, or any other */
-    INTENT_UNDO,          /* a checkpoint; NULL: that of the newest write */
-    INTENT_PROGRAM_INPUT, /* type into a program that runs, while the turn is held or over */
-    INTENT_PROGRAM_KILL,  /* end a program */
-    INTENT_MODEL,         /* another model from the next request on */
+    INTENT_PAUSE,         /* pause at the next gate */
+    INTENT_BREAK,         /* add a breakpoint */
+    INTENT_UNBREAK,       /* remove a breakpoint */
+    INTENT_ENABLE_BREAK,  /* enable or disable a breakpoint */
+    INTENT_REVISE,        /* the user's own version of the open question, shown before it is approved */
+    INTENT_TOUCH,         /* the user works on the open question: restart its countdown */
+    INTENT_SERIAL,        /* one call at a time from the next plan on, or parallel calls again */
+    INTENT_EDIT,          /* edit the object at the gate */
+    INTENT_EXTEND,        /* raise a budget, whether or not it is used up */
+    INTENT_UNDO,          /* undo a checkpoint; NULL: that of the newest write */
+    INTENT_PROGRAM_INPUT, /* type into a running program, while the turn is held or over */
+    INTENT_PROGRAM_KILL,  /* kill a program */
+    INTENT_MODEL,         /* use another model from the next request on */
     INTENT_END,           /* the session */
 };
 
@@ -40,9 +40,9 @@ struct intent {
             const char *prompt;
         } start;
         struct {
-            const char *question; /* its id */
-            const char *digest;   /* of the change set that was shown; a question that changed since is not approved */
-            unsigned revision;    /* of the question that was shown; 0: as it was proposed */
+            const char *question;     /* its id */
+            const char *digest;       /* of the change set on screen; a question that changed since is not approved */
+            unsigned revision;        /* of the question on screen; 0: the proposal */
             struct decision decision; /* borrowed */
         } answer;
         struct {
@@ -52,7 +52,7 @@ struct intent {
         struct {
             const char *tool, *path;
             bool revoke;
-        } allow; /* no path: its calls that show no file */
+        } allow; /* path NULL: its calls that show no file */
         struct {
             const char *spec;
         } breakpoint;
@@ -79,7 +79,7 @@ struct intent {
         } undo;
         struct {
             const char *program, *text;
-        } program_input; /* as it is typed: a line ends with its newline */
+        } program_input; /* as typed: a line ends with its newline */
         struct {
             const char *program;
         } program_kill;

@@ -10,8 +10,7 @@ void rank_free(struct rank *rank);
 size_t rank_words(const struct rank *rank);
 /* Adds a document; only counts of the query's words are kept. Returns its number, from 0. */
 size_t rank_add(struct rank *rank, const char *text, size_t len);
-/* After the last document: the score of each. */
+/* The score of a document; call it after the last one was added. */
 double rank_score(const struct rank *rank, size_t document);
-/* Where in `text` the word of the query that tells most (the one fewest documents have) first stands; SIZE_MAX when it
- * holds none of them. */
+/* The first position of the rarest query word in `text` (the one in the fewest documents); SIZE_MAX if none occurs. */
 size_t rank_find(const struct rank *rank, const char *text, size_t len);

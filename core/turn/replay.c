@@ -1,11 +1,10 @@
-/* Reading a recording for a run that repeats it; see replay.h. */
+/* Reads a recording for a run that repeats it: prompts, decisions, edits, outcomes. */
 
 #include "replay.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "instructions.h"
 #include "model/scripted.h"
-#include "replay_private.h"
+#include "prepare.h"
 #include "waves.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -159,8 +158,8 @@ void recording_free(struct recording *recording)
     for (size_t i = 0; i < recording->plan_count; i++)
         free(recording->plans[i].call);
     free(recording->plans);
-    for (size_t i = 0; i < recording->stand_in_count; i++) {
-        struct stand_in *stand_in = recording->stand_ins[i];
+    for (size_t i = 0; i < recording->recorded_tool_count; i++) {
+        struct recorded_tool *stand_in = recording->stand_ins[i];
 
         free(stand_in->name);
         free(stand_in->description);
@@ -262,7 +261,7 @@ void recording_limits(const struct recording *recording, struct budget_limits *l
 
 /* ---- decisions ---- */
 
-/* The text that a person wrote instead of the proposed one. */
+/* The text that the user wrote instead of the proposed one. */
 static struct change_set *read_edit(const struct event_edited *edited, struct arena *arena)
 {
     const struct json *files = event_leaf(arena, edited->after);
@@ -313,7 +312,7 @@ int recording_decisions(const struct recording *recording, struct rules *rules, 
             continue;
         line = hash_map_get(&calls, event.write_decided.ask, -1);
         if (line < 0)
-            continue; /* nobody knows what it was about */
+            continue; /* the call of this decision is unknown */
         if ((result = journal_event(recording->reader, (size_t)line, &proposal, &arena, err)) < 0)
             break;
         decision.kind = decision_from_name(event.write_decided.decision);

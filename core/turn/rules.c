@@ -1,5 +1,5 @@
-/* Rules of the session, recorded decisions, and the order in which they count. An empty change set is a foreign tool's
- * wish to write something unknown: no rule about a path covers it, only one about such calls of this very tool. */
+/* Decides writes by rule: session rules, recorded decisions, the mode. An empty change set is a foreign tool that
+ * writes something unknown: no rule about a path covers it, only a rule about such calls of this tool. */
 
 #include "rules.h"
 #include "base/mem.h"
@@ -120,7 +120,7 @@ void rules_record(struct rules *rules, int64_t turn, const char *call, const str
         (struct recorded){.turn = turn, .call = xstrdup(call), .decision = decision_copy(decision)};
 }
 
-/* The next recorded answer of the call, once each. */
+/* The next recorded answer of the call; each is used once. */
 static struct recorded *next_recorded(struct rules *rules, int64_t turn, const char *call)
 {
     for (size_t i = 0; i < rules->recorded_count; i++) {
@@ -146,7 +146,7 @@ static struct decision deny(const char *reason)
     return decision_copy(&(struct decision){.kind = DECISION_DENIED, .by = BY_POLICY, .reason = reason});
 }
 
-/* Nothing that was said before counts for a protected place, except a no. */
+/* For a protected path no earlier decision counts, except a denial. */
 static struct decision decide_protected(const struct rules *rules, const struct change *change, const char *named,
                                         bool *no_person)
 {
@@ -184,5 +184,5 @@ struct decision rules_decide(struct rules *rules, const struct rule_subject *sub
     if (rules->interactive)
         return (struct decision){.kind = DECISION_NONE};
     *no_person = true;
-    return deny("nobody is there to be asked");
+    return deny("no user is present to approve it");
 }

@@ -1,25 +1,24 @@
 /* A turn from its prompt to turn.finished.
  *
- * Order, always: turn.started → memory and context pack, in parallel → budget → messages → steps → the write gate is
- * closed → finalizer → turn.finished. turn_end is the only way out of the loop, so the gate is closed before anything
- * is finalized however the loop ended (D47).
+ * The order is always: turn.started → memory and context pack, in parallel → budget → messages → steps → the write
+ * gate closes → finalizer → turn.finished. turn_end is the only way out of the loop, so the write gate closes before
+ * the finalizer, whatever ended the loop.
  *
- * A turn may outlive its end: a tool that timed out still runs on its thread. The struct stays until the last of them
- * came back (and was suppressed), and is freed by turn_maybe_free. */
+ * The struct may outlive the turn, because a tool that timed out still runs on its thread. turn_maybe_free frees it
+ * when the last thread has returned and its result was suppressed. */
 
 #include "turn.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "instructions.h"
-#include "select.h"
+#include "prepare.h"
 #include <string.h>
 
 #define MEMORY_ITEMS  5
 #define CONTEXT_ITEMS 5
 #define WARN_SHARE    0.8
 
-/* A late thread of this turn reports to this turn, whichever runs by then. */
+/* A late thread of this turn reports to this turn, even if another turn runs by then. */
 static int emit_in_turn(struct emitter *emitter, struct event *events, size_t count)
 {
     struct turn *turn = CONTAINER_OF(emitter, struct turn, emitter);
@@ -29,10 +28,10 @@ static int emit_in_turn(struct emitter *emitter, struct event *events, size_t co
 
 void turn_soon(struct turn *turn, void (*run)(struct loop_task *task))
 {
-    loop_post(turn->harness->loop, &turn->next, run);
+    loop_post(turn->config->loop, &turn->next, run);
 }
 
-/* ---- what it has used ---- */
+/* ---- usage ---- */
 
 static double largest_share(const struct budget *budget)
 {
@@ -65,10 +64,10 @@ void turn_charge(struct turn *turn)
 
 static void deadline_passed(struct loop_timer *timer);
 
-/* From the microseconds, not from the seconds that people read: a deadline that is met early has not passed yet. */
+/* Uses microseconds, not rounded seconds: a timer that fires early would find the deadline not passed yet. */
 void turn_watch_deadline(struct turn *turn)
 {
-    struct loop *loop = turn->harness->loop;
+    struct loop *loop = turn->config->loop;
     int64_t left_us = turn->budget.due_us - hold_clock_now(&turn->clock);
 
     loop_timer_start(loop, &turn->deadline_timer, loop_now_us(loop) + (left_us > 0 ? left_us : 0), deadline_passed);
@@ -82,7 +81,7 @@ void turn_clock_changed(struct turn *turn)
     if (turn->ending || !turn->budget.clock)
         return;
     if (turn->clock.depth > 0)
-        loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
+        loop_timer_stop(turn->config->loop, &turn->deadline_timer);
     else if (turn->deadline_timer.fire)
         turn_watch_deadline(turn);
 }
@@ -107,7 +106,7 @@ static void after_budget(struct turn *turn, struct turn_call *none)
 static void budget_ended(struct turn *turn, enum budget_key key)
 {
     turn->state.timed_out = key == BUDGET_WALL_MS;
-    if (turn->harness->interactive) {
+    if (turn->config->interactive) {
         CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
 
         turn_hold(turn, &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .go = after_budget});
@@ -116,8 +115,7 @@ static void budget_ended(struct turn *turn, enum budget_key key)
     }
 }
 
-/* Only the wait for the model is cut short: calls have deadlines of their own, and what comes after them looks at the
- * budget before it goes on. */
+/* Cuts only the wait for the model short. Calls have deadlines of their own, and the next step checks the budget. */
 static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
@@ -166,7 +164,7 @@ void turn_next_step(struct turn *turn)
 
 static void prepare(struct turn *turn)
 {
-    const struct harness *harness = turn->harness;
+    const struct engine_config *config = turn->config;
     CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf pack = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -175,28 +173,28 @@ static void prepare(struct turn *turn)
                                          .context_loaded = {.memory = memory_to_event(&arena, &turn->memory),
                                                             .pack = context_pack_to_event(&arena, &turn->context)}});
 
-    budget_open(&turn->budget, &harness->limits, &turn->clock);
+    budget_open(&turn->budget, &config->limits, &turn->clock);
     struct event_budget_values limits = budget_limits_to_event(&turn->budget);
     emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_watch_deadline(turn);
 
-    turn->tools = select_tools(harness->registry, turn->prompt, harness->select_tools, SELECT_MAX, &turn->tool_count);
+    turn->tools = select_tools(config->registry, turn->prompt, config->select_tools, SELECT_MAX, &turn->tool_count);
     memory_prompt(&memory, &turn->memory);
     context_pack_write(&pack, &turn->context);
     prepare_turn(&turn->preparation,
                  &(struct prepare_input){
-                     .system_prompt = harness->system_prompt ? harness->system_prompt : prepare_default_prompt,
-                     .session = harness->session,
+                     .system_prompt = config->system_prompt ? config->system_prompt : prepare_default_prompt,
+                     .session = config->session,
                      .provider = engine_provider(turn->engine)->ops->name,
                      .model = engine_provider(turn->engine)->ops->model(engine_provider(turn->engine)),
-                     .wall_us = loop_clock(harness->loop)->wall_us(loop_clock(harness->loop)),
+                     .wall_us = loop_clock(config->loop)->wall_us(loop_clock(config->loop)),
                      .memory = memory.buf,
                      .instructions = turn->instructions,
                      .history = engine_history(turn->engine),
                      .context_pack = pack.buf,
                      .prompt = turn->prompt,
                  });
-    struct message_list said = turn->messages; /* by a recording that does not tell its first request */
+    struct message_list said = turn->messages; /* messages of a recording that lacks its first request */
     message_list_copy(&turn->messages, &turn->preparation.messages);
 
     const char **names = arena_calloc(&arena, turn->tool_count + 1, sizeof(*names));
@@ -223,7 +221,7 @@ static void load_memory(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, memory_work);
 
-    turn->memory = memory_load(turn->harness->store, turn->prompt, MEMORY_ITEMS);
+    turn->memory = memory_load(turn->config->store, turn->prompt, MEMORY_ITEMS);
 }
 
 static void memory_loaded(struct loop_work *work)
@@ -235,9 +233,9 @@ static void load_context(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, context_work);
 
-    if (turn->harness->project_instructions)
-        turn->instructions = instructions_load(turn->harness->root);
-    turn->context = context_load(turn->harness->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
+    if (turn->config->project_instructions)
+        turn->instructions = instructions_load(turn->config->root);
+    turn->context = context_load(turn->config->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
 }
 
 static void context_loaded(struct loop_work *work)
@@ -245,16 +243,16 @@ static void context_loaded(struct loop_work *work)
     loaded(CONTAINER_OF(work, struct turn, context_work));
 }
 
-struct turn *turn_make(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
+struct turn *turn_make(struct engine *engine, const struct engine_config *config, int64_t number, const char *prompt)
 {
     struct turn *turn = xcalloc(1, sizeof(*turn));
 
     turn->engine = engine;
-    turn->harness = harness;
+    turn->config = config;
     turn->number = number;
     turn->emitter = (struct emitter){.emit = emit_in_turn, .turn = number};
     turn->prompt = xstrdup(prompt);
-    hold_clock_init(&turn->clock, loop_clock(harness->loop));
+    hold_clock_init(&turn->clock, loop_clock(config->loop));
     turn->started_us = hold_clock_now(&turn->clock);
     turn_state_init(&turn->state);
     message_list_init(&turn->messages);
@@ -266,7 +264,7 @@ struct turn *turn_make(struct engine *engine, const struct harness *harness, int
 
 void turn_load(struct turn *turn)
 {
-    struct loop *loop = turn->harness->loop;
+    struct loop *loop = turn->config->loop;
 
     turn->loading = 2;
     turn->works += 2;
@@ -274,9 +272,9 @@ void turn_load(struct turn *turn)
     loop_work_start(loop, &turn->context_work, load_context, context_loaded);
 }
 
-struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt)
+struct turn *turn_start(struct engine *engine, const struct engine_config *config, int64_t number, const char *prompt)
 {
-    struct turn *turn = turn_make(engine, harness, number, prompt);
+    struct turn *turn = turn_make(engine, config, number, prompt);
     struct thinking *thinking = engine_thinking(engine);
 
     thinking_on_turn_start(thinking);
@@ -312,7 +310,7 @@ static void run_finalizer(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
 
-    turn->final = finalize_turn(&turn->final_input, &turn->harness->hooks);
+    turn->final = finalize_turn(&turn->final_input, &turn->config->hooks);
 }
 
 static void finalized(struct loop_work *work)
@@ -337,23 +335,23 @@ static void finalize(struct turn *turn, struct turn_call *none)
         turn->final_tools[i] =
             (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
-        .session = turn->harness->session,
+        .session = turn->config->session,
         .turn = turn->number,
         .prompt = turn->prompt,
         .text = state->final_text ? state->final_text : "",
         .status = turn->status,
-        .show_citations = turn->harness->show_citations,
+        .show_citations = turn->config->show_citations,
         .citations = state->citations,
         .citation_count = state->citation_count,
         .usage = state->usage,
-        .wall_us = loop_clock(turn->harness->loop)->wall_us(loop_clock(turn->harness->loop)),
+        .wall_us = loop_clock(turn->config->loop)->wall_us(loop_clock(turn->config->loop)),
         .tools = turn->final_tools,
         .tool_count = state->tally_count,
         .decisions = (const char *const *)state->decisions,
         .decision_count = state->decision_count,
     };
     turn->works++;
-    loop_work_start(turn->harness->loop, &turn->final_work, run_finalizer, finalized);
+    loop_work_start(turn->config->loop, &turn->final_work, run_finalizer, finalized);
 }
 
 void turn_end(struct turn *turn, const char *status)
@@ -365,8 +363,8 @@ void turn_end(struct turn *turn, const char *status)
     turn->ending = true;
     turn->status = status;
     turn_stop_asking(turn);
-    loop_timer_stop(turn->harness->loop, &turn->deadline_timer);
-    trace_close_writes(&turn->state.trace);
+    loop_timer_stop(turn->config->loop, &turn->deadline_timer);
+    call_states_close_writes(&turn->state.trace);
     emit(&turn->emitter, &(struct event){.type = EVENT_WRITES_CLOSED});
     if (!turn_hold_at(turn, &view, NULL, finalize))
         finalize(turn, NULL);
@@ -386,7 +384,7 @@ void turn_cancel(struct turn *turn)
             bounded_cancel(turn->calls[i].running);
     turn_plan_now(turn);
     turn_release_all(turn, "cancel");
-    /* While loading or in calls, what is under way comes back and finds the turn cancelled. */
+    /* While loading or in calls, the running work returns and finds the turn canceled. */
     if (!in_calls && turn->call_count == 0 && turn->loading == 0)
         turn_end(turn, "cancelled");
 }
@@ -403,7 +401,7 @@ void turn_free(struct turn *turn)
 
     if (!turn)
         return;
-    loop = turn->harness->loop;
+    loop = turn->config->loop;
     loop_unpost(loop, &turn->next);
     loop_timer_stop(loop, &turn->delta_timer);
     loop_timer_stop(loop, &turn->wait_timer);

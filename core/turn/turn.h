@@ -1,39 +1,40 @@
 #pragma once
-/* One turn, inside. Shared by the files that run it and by nobody else:
+/* The state of one turn, and the functions its files share. Only files of core/turn (and tests that look inside)
+ * include it.
  *
- *   turn.c        start, load, prepare, the loop from step to step, the end
- *   turn_model.c  asking the model, its deltas and failures, reflection
- *   turn_calls.c  waves and calls: what may run, what came of it, the messages
- *   write.c       the question about a write, from the proposal to the bytes on disk
- *   turn_edit.c   what a person changes at a gate
- *   turn_compact.c  what is left out when the context ceiling nears
- *   turn_left.c   a turn that a recording left in the middle, and how it goes on
- *   hold.c        standing at a gate
+ *    turn.c         start, load, prepare, the loop from step to step, the end
+ *    model_step.c   ask the model: requests, deltas, failures, reflection
+ *    calls.c        waves and calls: checks, starts, outcomes, messages; edits at a gate
+ *    write.c        the question about a write, from the proposal to the bytes on disk
+ *    compaction.c   shorten the conversation near the context ceiling
+ *    resume.c       rebuild and continue a turn that a recording left unfinished
+ *    gates.c        pause at a gate, and what the screen may see there
+ *    undo.c         restore a checkpoint; keys for programs
  *
- * Everything is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
- * what comes back calls the next. */
+ * A turn is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
+ * the result calls the next function. */
 
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/waiter.h"
 #include "context.h"
 #include "engine.h"
-#include "memory.h"
+#include "event/redact_events.h"
+#include "model_step.h"
 #include "prepare.h"
-#include "reflect.h"
-#include "state.h"
-#include "tools/context_pack.h"
+#include "tally.h"
+#include "tools/tool.h"
 #include "waves.h"
 
 struct turn;
 struct turn_call;
 
-/* A stop at a gate; `go` is called when it is released. */
+/* A pause at a gate. The turn calls `go` when the user releases it. */
 struct hold {
     enum gate gate;
     char *why;
-    int limit;              /* enum budget_key that is used up; -1: none */
-    int breakpoint;         /* id of the one that holds here; 0: none */
+    int limit;              /* the enum budget_key that is used up; -1: none */
+    int breakpoint;         /* id of the breakpoint that paused here; 0: none */
     struct turn_call *call; /* may be NULL */
     void (*go)(struct turn *turn, struct turn_call *call);
     struct hold *next;
@@ -43,27 +44,27 @@ struct turn_call {
     struct turn *turn;
     char *id, *name;
     char *arguments;           /* JSON text, as the model gave it or the user edited it */
-    const struct json *parsed; /* NULL when it is no JSON object; in the step's arena */
-    bool incomplete;           /* the answer ended before they did, and nobody has edited them since */
+    const struct json *parsed; /* NULL if the text is no JSON object; lives in the step's arena */
+    bool incomplete;           /* the answer ended before its arguments did, and the user has not edited them since */
     const struct tool *tool;   /* NULL: unknown */
     enum effect effect;        /* of this call */
     const struct wave *wave;
     size_t wave_number; /* from 1 within the step */
     char key[HASH_MD5_HEX];
     struct bounded_call *running;
-    bool gated; /* has stood at its gate */
+    bool gated; /* the call has already passed its gate */
     bool settled;
-    char *message;              /* what the model will read */
-    bool failed;                /* it tells why there is no result */
-    struct citation *citations; /* counted after the wave, in the order of the answer (D32) */
+    char *message;              /* text the model will read */
+    bool failed;                /* the message says why there is no result */
+    struct citation *citations; /* added to the tally after the wave, in the order of the answer */
     size_t citation_count, citation_room;
 };
 
 struct turn {
     struct engine *engine;
-    const struct harness *harness;
+    const struct engine_config *config;
     int64_t number;
-    struct emitter emitter; /* its events have this turn's number */
+    struct emitter emitter; /* adds this turn's number to its events */
     char *prompt;
     struct hold_clock clock;
     int64_t started_us; /* on the hold clock */
@@ -71,31 +72,33 @@ struct turn {
     struct turn_state state;
     struct preparation preparation;
     struct message_list messages;
-    const struct tool **tools; /* offered */
+    const struct tool **tools; /* offered to the model */
     size_t tool_count;
 
     struct loop_work memory_work, context_work;
     struct memory memory;
     struct context_pack context;
-    char *instructions; /* of the project; NULL: none */
+    char *instructions; /* the project's; NULL: none */
     atomic_bool context_cancelled;
     int loading;
 
     int step;
     int attempt;
-    int shortened; /* the step that was asked again with less, since it was too much */
-    bool shown;    /* a part of the answer to this attempt */
+    int shortened; /* the step that was asked again with a shorter conversation, because the model refused the first
+                    * as too long */
+    bool shown;    /* a part of the answer to this attempt was shown */
     struct model_listener listener;
-    struct provider *asked; /* whose answer is under way, or came last */
-    bool asking;            /* the model, a reflection included */
+    struct provider *asked; /* the model that is answering, or that answered last */
+    bool asking;            /* a request is running, maybe a reflection */
     bool reflecting;
     int64_t asked_us;
     struct strbuf delta_text, delta_thinking;
-    size_t delta_bytes;            /* of this attempt, told so far */
-    struct loop_timer delta_timer; /* coalesces */
-    struct loop_timer wait_timer;  /* a retry, or the patience with a reflection */
+    size_t delta_bytes;            /* recorded so far for this attempt */
+    struct loop_timer delta_timer; /* coalesces deltas */
+    struct loop_timer wait_timer;  /* the delay before a retry, or the time limit of a reflection */
     struct loop_timer deadline_timer;
-    struct model_reply reply; /* of this step, between answer and messages; also parked while held at the budget */
+    struct model_reply reply; /* of this step, between answer and messages; also kept here while the turn is held at a
+                               * budget */
     bool reply_parked, retry_parked;
 
     struct arena arena; /* of the step */
@@ -104,20 +107,20 @@ struct turn {
     const struct wave *waves;
     size_t wave_count, wave_index;
     size_t next_launch; /* index into calls */
-    size_t unsettled;   /* of the wave */
+    size_t unsettled;   /* calls of the wave without an outcome */
     bool launching;
-    const struct tool *awaited; /* it cannot tell yet what a call of it may do; NULL: all can */
+    const struct tool *awaited; /* its effects are not known yet; NULL: all effects are known */
     struct waiter waiter;
 
     struct bounded_host host;
     struct question *question; /* about the write of a call; NULL: none */
-    int64_t comparing_us;      /* time the clocks stood still for diffs, for which nobody waited */
-    size_t works;              /* of our own on the pool */
+    int64_t comparing_us;      /* time the clocks were stopped for diffs, without waiting for the user */
+    size_t works;              /* the turn's own jobs on the pool */
 
-    struct hold *holds; /* the first one is the one we stand at */
+    struct hold *holds; /* the first is the one in effect */
     bool cancelled;
     bool ending;
-    const char *status;    /* why it ends */
+    const char *status;    /* why the turn ends */
     struct loop_task next; /* continues from the loop instead of from deep inside a callback */
     struct loop_work final_work;
     struct finalize_input final_input;
@@ -125,77 +128,113 @@ struct turn {
     struct finalization final;
     bool finished;
     struct turn_left {
-        bool prepared;   /* the messages of its first request are there */
-        bool answered;   /* the newest thing the model had a part in is its answer … */
-        bool final;      /* … which asked for no call */
+        bool prepared;   /* the messages of its first request exist */
+        bool answered;   /* the newest recorded event of the model is its answer … */
+        bool final;      /* … and the answer has no calls */
         int64_t wall_us; /* used so far */
-    } left;              /* of a recorded turn: where it stood */
-    struct turn *older;  /* finished ones that wait for late threads */
+    } left;              /* where a recorded turn stopped */
+    struct turn *older;  /* finished turns that wait for late threads */
+};
+
+struct engine {
+    const struct engine_config *config;
+    struct journal *journal;
+    struct session session;
+    struct sink *sinks;
+    struct gates gates;
+    struct thinking thinking;
+    struct tool_env env;
+    struct context_source context;
+    struct message_list history;
+    int64_t turns;
+    uint64_t asks;
+    struct turn *turn; /* the running turn */
+    struct turn *left; /* the turn that the recording left unfinished */
+    struct turn *late; /* finished turns with threads that have not returned */
+    struct undo *undo;
+    uint32_t left_programs;          /* in a resumed recording: how many programs had started */
+    struct gate_redaction *redacted; /* the hold as the screen may show it, without secrets */
+    struct models models;
+    struct emitter emitter; /* of the session: programs, workspace, servers, intents */
+    struct redact_events redact;
+    struct emitter recorder; /* behind redaction: journal, fold, sinks */
+    struct loop_task broke;  /* the journal failed: cancel from the loop */
+    char *failure;
+    bool nobody_asked;
+    char *protected; /* protected paths whose writes were refused without a question, with the reason, one per line */
+    size_t protected_count;
+    bool ended;
+    void (*turn_ended)(void *data);
+    void *turn_ended_data;
+    void (*revised)(void *data);
+    void *revised_data;
 };
 
 /* engine.c */
-/* Where all emitters of a session end: redaction, journal, fold, sinks. 0, or -1 when nothing was recorded. */
+/* Receives the events of all emitters of a session: redaction, journal, fold, sinks. Returns 0, or -1 if nothing was
+ * recorded. */
 int engine_record(struct engine *engine, int64_t turn, struct event *events, size_t count);
-/* The model to be asked next. */
+/* The model that gets the next request. */
 struct provider *engine_provider(const struct engine *engine);
 struct gates *engine_gates_mutable(struct engine *engine);
 struct thinking *engine_thinking(struct engine *engine);
 const struct tool_env *engine_tool_env(const struct engine *engine);
 const struct message_list *engine_history(const struct engine *engine);
 uint64_t engine_next_ask(struct engine *engine);
-/* `protected`: the reason, of a write to a protected place; NULL: of any other. */
+/* Notes that a write was refused because no user can answer. `protected` is the reason for a protected path, or
+ * NULL. */
 void engine_set_nobody_asked(struct engine *engine, const char *protected);
 void engine_question_revised(struct engine *engine);
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);
 
 /* turn.c */
-struct turn *turn_start(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt);
-/* The parts of it: a turn of which nothing happened yet, and what comes after turn.started. */
-struct turn *turn_make(struct engine *engine, const struct harness *harness, int64_t number, const char *prompt);
+struct turn *turn_start(struct engine *engine, const struct engine_config *config, int64_t number, const char *prompt);
+/* The two halves of turn_start: make an empty turn, then do what follows turn.started. */
+struct turn *turn_make(struct engine *engine, const struct engine_config *config, int64_t number, const char *prompt);
 void turn_load(struct turn *turn);
 void turn_watch_deadline(struct turn *turn);
 void turn_free(struct turn *turn);
 void turn_next_step(struct turn *turn);
-/* Ends the loop with this status; from here the way is close_writes, finalize, finished. */
+/* Ends the loop with this status. close_writes, finalize and finished follow. */
 void turn_end(struct turn *turn, const char *status);
 void turn_cancel(struct turn *turn);
-/* Frees the turn when it is finished and nothing of it is under way any more. */
+/* Frees the turn once it is finished and none of its work is running. */
 void turn_maybe_free(struct turn *turn);
-/* budget.charged and, where a share was passed, budget.warned. */
+/* Emits budget.charged, and budget.warned if a share was passed. */
 void turn_charge(struct turn *turn);
-/* Timers follow the hold clock. */
+/* Resets the timers after the hold clock stopped or started. */
 void turn_clock_changed(struct turn *turn);
-/* Continues with `run` from the loop. */
+/* Calls `run` from the loop. */
 void turn_soon(struct turn *turn, void (*run)(struct loop_task *task));
 
-/* turn_model.c */
+/* model_step.c */
 void turn_ask_model(struct turn *turn, struct turn_call *none);
 void turn_reflect(struct turn *turn);
 void turn_stop_asking(struct turn *turn);
 void turn_take_reply(struct turn *turn);
 void turn_retry(struct turn *turn);
 
-/* turn_calls.c */
-/* Runs the calls of the answer; without any the turn ends, or asks again when the model only paused. */
+/* calls.c */
+/* Runs the calls of the answer. Without calls the turn ends, or asks again if the model only paused. */
 void turn_run_calls(struct turn *turn, struct turn_call *none);
-/* Does not wait any longer for what the plan of the calls depends on. */
+/* Plans the calls now, without waiting longer for tools whose effects are unknown. */
 void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
-/* What an outcome means for the rest of the turn. */
+/* Applies the effects of an outcome on the rest of the turn. */
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome);
-/* tool.finished. */
+/* Emits tool.finished. */
 int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const struct outcome *outcome);
-/* The messages of all calls, in the order of the answer; then they are gone. */
+/* Appends the messages of all calls, in the order of the answer, then frees the calls. */
 void turn_calls_told(struct turn *turn);
 void turn_host_init(struct turn *turn);
 int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
 
-/* turn_compact.c */
-/* Makes the messages smaller when they are near the ceiling; before each request. */
+/* compaction.c */
+/* Shortens the messages if they are near the ceiling. Called before each request. */
 void turn_compact(struct turn *turn);
-/* The model says that it was asked too much: to about half. False when nothing can be left out; else it is to be told.
- */
+/* Shortens the messages to about half, after the model refused a request as too long. Returns false if nothing can be
+ * left out; otherwise the caller must emit the result. */
 struct compacted {
     int64_t before, after;
     char *how;
@@ -204,31 +243,52 @@ bool turn_make_smaller(struct turn *turn, struct compacted *done);
 void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done);
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted);
 
-/* turn_left.c */
-/* What a recorded event of this turn leaves in it. */
+/* resume.c */
+/* Applies a recorded event of this turn to its state. */
 void turn_recall(struct turn *turn, const struct event *event);
-/* Goes on from there: what the recording left open is told as not run, and the model is asked. */
-void turn_go_on(struct turn *turn);
+/* Continues the turn: calls that the recording left open get the outcome "not run", then it asks the model. */
+void resume_turn(struct turn *turn);
 
-/* turn_edit.c */
-/* What stands at the gate; `turn` may be NULL. */
+/* calls.c */
+/* Edits the object at the gate where the turn is paused; `turn` may be NULL. */
 int turn_edit(struct turn *turn, const struct intent *intent, struct err *err) CHECKED;
 
-/* hold.c */
-/* True when the turn stands here now: `go` will be called when it is released. False: go on. */
+/* gates.c */
+/* Returns true if the turn pauses here; then `go` is called on release. False: the caller continues. */
 bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_call *call,
                   void (*go)(struct turn *, struct turn_call *));
-/* `hold` says where and why and is copied; its `why` too. */
+/* Pauses the turn. `hold` gives the gate and the reason; it and its `why` are copied. */
 void turn_hold(struct turn *turn, const struct hold *hold);
 void turn_release(struct turn *turn, const char *by);
-/* Goes on everywhere: the turn was cancelled, and whoever goes on looks at that first. */
+/* Releases all holds, because the turn was canceled. Each continuation must check for that first. */
 void turn_release_all(struct turn *turn, const char *by);
 
 /* undo.c */
 struct undo;
-/* Brings a checkpoint back, as a write with a checkpoint of its own. Ends with write.undone, or with a workspace.op
- * event that says why not; then `ended` is called. */
-struct undo *undo_start(struct engine *engine, const struct harness *harness, int64_t turn, const char *checkpoint,
+/* Restores a checkpoint, as a write with a checkpoint of its own. Emits write.undone, or a workspace.op event with
+ * the reason it failed; then calls `ended`. */
+struct undo *undo_start(struct engine *engine, const struct engine_config *config, int64_t turn, const char *checkpoint,
                         void (*ended)(struct engine *engine));
 /* The paths of a change set, borrowed from it. */
 struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set);
+
+/* Types into a program: records the input first, then passes it on. Refused while the turn runs, because input from
+ * the user and the model at the same time makes the output useless to both. */
+int process_input_write(struct engine *engine, const struct engine_config *config, const struct intent *intent,
+                        struct err *err) CHECKED;
+/* Kills a program. Works at any time: the user must not have to wait for a runaway program. */
+int process_input_kill(struct engine *engine, const struct engine_config *config, const struct intent *intent,
+                       struct err *err) CHECKED;
+/* Emits program.ended for the first `count` programs of a resumed recording that have no end in it. They died with
+ * the process that ran them. */
+void process_input_end_left(struct engine *engine, uint32_t count);
+
+/* The object at a gate as the screen may show it: without the values of secrets. The turn itself keeps the
+ * originals. */
+struct gate_redaction;
+
+struct gate_redaction *gate_redact_new(void);
+void gate_redact_free(struct gate_redaction *redacted);
+/* Replaces parts of `view` that hold a secret by redacted copies. Texts stay valid until they change, messages until
+ * the next call. */
+void gate_redact(struct gate_redaction *redacted, struct held_view *view);

@@ -1,10 +1,11 @@
-/* One pass over the calls. A table holds the keys of the open wave. When the wave ends, its keys are taken out one by
- * one, so the table is only ever as large as the largest wave needed, and a thousand small waves cost no more than one
- * large one.
+/* Plans waves: one pass over the calls of an answer, linear in the number of resource keys.
  *
- * The table is our own, so that a long answer costs no more per key than a short one: a slot is two bytes of the key's
- * hash and nothing else, and all of it stays near the processor. Which call a slot belongs to is found by looking back
- * through the wave; that happens when a key is taken, which ends the wave, and once in sixty thousand times in vain. */
+ * A table holds the keys of the open wave. When the wave ends, its keys are taken out one by one, so the table is only
+ * as large as the largest wave needed, and a thousand small waves cost no more than one large one.
+ *
+ * A slot of the table is two bytes of the key's hash, so the table stays in the cache and a long answer costs no more
+ * per key than a short one. To find the call of a slot, the wave is searched backwards: only when a key is taken,
+ * which ends the wave, and once in sixty thousand lookups for nothing. */
 
 #include "waves.h"
 #include "base/arena.h"
@@ -33,7 +34,7 @@ struct plan {
     size_t first;      /* of the open wave */
     uint16_t *tags;    /* of each slot: part of the key's hash, 0 when it is free */
     size_t slot_count; /* a power of two */
-    struct use *uses;  /* of the open wave and the call at hand */
+    struct use *uses;  /* of the open wave and the current call */
     size_t use_count;
     struct strbuf texts; /* of their keys, each ended by a NUL */
 };
@@ -74,7 +75,7 @@ static const char *use_text(const struct plan *plan, size_t use)
     return plan->texts.buf + plan->uses[use].key;
 }
 
-/* The newest use before `use` that has the slot. */
+/* The newest use before `use` with this slot. */
 static size_t use_before(const struct plan *plan, size_t use, size_t slot)
 {
     while (use-- > 0)
@@ -83,7 +84,7 @@ static size_t use_before(const struct plan *plan, size_t use, size_t slot)
     BUG("a slot without a use");
 }
 
-/* Gives a use the slot of its key. Returns the last use of the same key before it, or itself. */
+/* Assigns a use the slot of its key. Returns the last use of the same key before it, or itself. */
 static size_t find_slot(struct plan *plan, size_t use)
 {
     uint32_t hash = plan->uses[use].hash;
@@ -115,7 +116,7 @@ static void grow(struct plan *plan)
         find_slot(plan, use);
 }
 
-/* Enters one key of a call. Gives the call of the open wave that has it already, or `call` itself. */
+/* Enters one key of a call. Returns the call of the open wave that has it already, or `call` itself. */
 static size_t use_key(struct plan *plan, size_t call, const char *key, bool declared)
 {
     size_t start = plan->texts.len;
@@ -135,8 +136,8 @@ static size_t use_key(struct plan *plan, size_t call, const char *key, bool decl
     return plan->uses[find_slot(plan, plan->use_count - 1)].call;
 }
 
-/* Enters the keys of a call and gives the first one that another call of the open wave has, NULL when there is none. A
- * tool that declares none, or an empty list, excludes itself by its name. */
+/* Enters the keys of a call. Returns the first one that another call of the open wave has, or NULL. A tool with no
+ * keys, or an empty list, excludes itself by its name. */
 static const char *take_keys(struct plan *plan, size_t call, size_t *by)
 {
     const char *const *key = plan->calls[call].spec->resource_keys;
@@ -186,7 +187,7 @@ static const char *describe_alone(const struct plan *plan, enum effect effect)
     return arena_printf(plan->arena, ALONE "%s)", effect_name(effect));
 }
 
-/* Version 1 of the file format tells the effect of a wave in its reason only. */
+/* Version 1 of the file format has the effect of a wave only in its reason. */
 static bool wave_effect_from_v1_text(const char *why, enum effect *effect)
 {
     *effect = EFFECT_READ_ONLY;
@@ -223,7 +224,7 @@ static void place_alone(struct plan *plan, size_t i, enum effect effect)
     close_wave(plan, i + 1, describe_alone(plan, effect));
 }
 
-/* A key may hold a whole argument; the beginning of its first line tells enough. */
+/* A key may contain a whole argument; the beginning of its first line is enough. */
 static size_t shown_len(const char *key)
 {
     return utf8_prefix(key, strcspn(key, "\n"), KEY_SHOWN);
@@ -239,7 +240,7 @@ static void place_read(struct plan *plan, size_t i)
     const char *shared =
         arena_printf(plan->arena, "shares %.*s%s with %s", (int)len, key, key[len] ? "…" : "", plan->calls[by].id);
     close_wave(plan, i, arena_printf(plan->arena, "%s %s", plan->calls[i].id, shared));
-    /* The page says that it runs in a wave of its own; it does not open the next one (D27). */
+    /* The overlapping read runs in a wave of its own; it does not open the next one. */
     close_wave(plan, i + 1, arena_printf(plan->arena, "runs alone: %s", shared));
 }
 
@@ -256,13 +257,13 @@ static void plan_parallel(struct plan *plan, size_t call_count)
     size_t keys = 0;
     for (size_t i = 0; i < call_count; i++)
         keys += key_count(plan->calls[i].spec);
-    plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses)); /* room that no wave needs is never touched */
+    plan->uses = xreallocarray(NULL, keys, sizeof(*plan->uses)); /* unused memory is never touched */
     for (size_t i = 0; i < call_count; i++) {
         enum effect effect = effect_of(&plan->calls[i]);
         if (effect == EFFECT_READ_ONLY)
             place_read(plan, i);
         else
-            place_alone(plan, i, effect); /* one without a class too: it may do anything (D28) */
+            place_alone(plan, i, effect); /* also a tool without a class, because it may do anything */
     }
     if (plan->first < call_count)
         close_wave(plan, call_count, LAST);
@@ -272,7 +273,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
                               size_t *count)
 {
     struct plan plan = {.arena = arena, .calls = calls, .texts = STRBUF_INIT};
-    plan.waves = arena_alloc(arena, call_count * sizeof(*plan.waves)); /* as many as there can be */
+    plan.waves = arena_alloc(arena, call_count * sizeof(*plan.waves)); /* upper bound */
     if (parallel)
         plan_parallel(&plan, call_count);
     else

@@ -1,9 +1,9 @@
 #pragma once
-/* The wave scheduler: which calls of an answer may run side by side.
+/* The wave scheduler: plans which calls of an answer may run in parallel.
  *
- * Order is kept. Reads gather in a wave while their resource keys stay disjoint; a read that overlaps the open wave
- * closes it and runs in a wave of its own, and the next read starts a new one (D27). Everything else runs alone, a tool
- * without a class too (D28). Parallel off: one wave per call (D30). Linear in the number of keys. */
+ * Calls keep their order. Reads join a wave while their resource keys stay disjoint. A read that overlaps the open
+ * wave closes it and runs in a wave of its own, and the next read starts a new one. All other calls run alone, also
+ * those of a tool without a class. With parallel calls off, each call is a wave. Linear in the number of keys. */
 
 #include "event/event.h"
 #include "tools/tool.h"
@@ -32,7 +32,7 @@ const struct wave *waves_plan(struct arena *arena, const struct wave_call *calls
 /* The waves as waves.planned has them. */
 struct event_plan_wave_list waves_to_event(struct arena *arena, const struct wave *waves, size_t count,
                                            const struct wave_call *calls);
-/* The effect of a recorded wave; false where the recording does not tell. */
+/* The effect of a recorded wave; false if the recording lacks it. */
 bool waves_effect(const struct event_plan_wave *wave, enum effect *effect);
 /* Why a recorded wave ended before the answer did, or runs alone; NULL: the answer had no more calls. */
 const char *waves_cut_by(const struct event_plan_wave_list *waves, size_t index);

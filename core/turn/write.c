@@ -18,32 +18,33 @@
  *                ▼        ▼ write.applied
  *              bounded_deny, bounded_finish ─► tool.finished ─► write_call_gone
  *
- *  event \ state    DIFFING             GATE                OPEN                CHECKING                COMMITTING
- *  job done         diffs_made          –                   –                   checked                 committed
- *  answer, expiry   refused             refused             write.decided       refused                 refused
- *  call settled     closed, no event    decided: expired    decided: expired    closed; a checkpoint    ours: waited
- * for just saved is removed In RUNNING the executor has the call: it proposes anew, or is settled and the question
- * goes. In CLOSED nothing but the call's end and a job that is still out are waited for.
+ *  event \ state    DIFFING             GATE                OPEN                CHECKING          COMMITTING
+ *  job done         diffs_made          –                   –                   checked           committed
+ *  answer, expiry   refused             refused             write.decided       refused           refused
+ *  call settled     closed, no event    decided: expired    decided: expired    closed (1)        ours: waits
  *
- * A job gets its inputs in the question and puts its results there; nobody else touches them until it is back. A
- * question whose call was settled meanwhile waits in Q_CLOSED for its job, and what that brings is dropped.
+ * (1) A checkpoint that was just saved is removed. In Q_RUNNING the executor owns the call: it proposes again, or it
+ * settles the call and the question ends. Q_CLOSED waits only for the end of the call and for a running job.
  *
- * The diff made here is the only one of the proposal: the screen shows it, the decision applies to it, and what some of
- * its hunks come to is counted from it. The user's own version has one of its own, made here too. The decision is in
- * the journal before anything acts on it. From the proposal to the decision the clocks stand still. There is at most
- * one question at a time, because calls that write run alone.
+ * A job reads its inputs from the question and stores its results there. No other code touches them until the job
+ * returns. If the call is settled meanwhile, the question waits in Q_CLOSED for its job and drops the result.
  *
- * A write whose old bytes cannot be kept is asked about again, as a question of its own that says so. Only a person
- * answers that one: a rule was made for writes that can be undone.
+ * The proposal has one diff, made here. The screen shows it, the decision applies to it, and the counts of chosen
+ * hunks come from it. The user's own version has a diff of its own, also made here. The journal has the decision
+ * before anything acts on it. The clocks are stopped from the proposal to the decision. At most one question is open
+ * at a time, because calls that write run alone.
  *
- * A call that shows no files may still name a protected place in its arguments (named.h). What was allowed to such
- * calls does not hold for that one. */
+ * If the old bytes of a write cannot be saved, a new question says so. Only a person can answer it: the rules were
+ * made for writes that can be undone.
+ *
+ * A call that shows no files may still name a protected path in its arguments (named_find in protected.h). Rules that
+ * allow such calls do not apply to it. */
 
 #include "write.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "proposal.h"
+#include "decision.h"
 #include "tools/checkpoint.h"
 #include "tools/diff.h"
 #include "tools/protected.h"
@@ -66,27 +67,26 @@ static struct diff **compare(const struct change_set *set)
     return diffs;
 }
 
-/* Compares the files of the proposal. A diff that cannot be made does not matter: the question is asked all the same.
- */
+/* Compares the files of the proposal. The question is asked even if a diff cannot be made. */
 static void make_diffs(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
-    if (q->diffs) { /* the same proposal is asked about again, with the version that was approved */
+    if (q->diffs) { /* a second question about the same proposal, with the version that was approved */
         if (q->revised && !q->revised_diffs)
             q->revised_diffs = compare(q->revised);
         return;
     }
     q->diffs = compare(q->changes);
     q->files = proposal_files(&q->arena, q->changes, q->diffs);
-    q->named = named_find(&q->names, q->turn->harness->root);
+    q->named = named_find(&q->names, q->turn->config->root);
     change_set_digest(q->changes, q->digest);
 }
 
-/* Works out what is to be written, compares it with the disk and keeps the old bytes. */
+/* Computes the bytes to write, compares the files with the disk and saves the old bytes. */
 static void check_and_save(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
-    const struct harness *harness = q->turn->harness;
+    const struct engine_config *config = q->turn->config;
     enum decision_kind kind = q->decision.kind;
     q->written = decision_apply(&q->decision, q->changes, q->diffs, &q->err);
     if (!q->written || !q->written->count)
@@ -94,24 +94,24 @@ static void check_and_save(struct loop_work *work)
     change_set_count(q->written);
     if (kind == DECISION_PARTIAL || kind == DECISION_EDITED)
         decision_note(&q->note, &q->decision, q->changes, q->diffs, q->written);
-    q->failed = change_set_check(q->written, harness->root, &q->err);
-    if (q->failed || !harness->checkpoints || q->decision.without_undo)
+    q->failed = change_set_check(q->written, config->root, &q->err);
+    if (q->failed || !config->checkpoints || q->decision.without_undo)
         return;
-    change_set_note_folders(q->written, harness->root);
-    q->checkpoint = checkpoint_save(harness->checkpoints, q->call_id, q->written, &q->err);
+    change_set_note_folders(q->written, config->root);
+    q->checkpoint = checkpoint_save(config->checkpoints, q->call_id, q->written, &q->err);
 }
 
 static void remove_checkpoint(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
     CLEANUP(free) char *id = steal(&q->checkpoint);
-    checkpoint_discard(q->turn->harness->checkpoints, id);
+    checkpoint_discard(q->turn->config->checkpoints, id);
 }
 
 static void commit(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
-    q->failed = change_set_commit(q->written, q->turn->harness->root, &q->err);
+    q->failed = change_set_commit(q->written, q->turn->config->root, &q->err);
     if (q->failed)
         return;
     CLEANUP(free) char *reply = proposal_reply(q->changes, q->written, q->note.buf);
@@ -131,7 +131,7 @@ static void start_job(struct question *q, enum question_state state, void (*run)
     q->awaited = state == Q_CHECKING || state == Q_COMMITTING;
     if (q->awaited)
         bounded_job_out(q->running);
-    loop_work_start(q->turn->harness->loop, &q->work, run, done);
+    loop_work_start(q->turn->config->loop, &q->work, run, done);
 }
 
 static void free_diffs(struct diff **diffs, const struct change_set *set)
@@ -147,7 +147,7 @@ static void forget_version(struct question *q)
     change_set_free(steal(&q->revised));
 }
 
-/* Forgets what an earlier version of the question was about. */
+/* Drops the data of an earlier version of the question. */
 static void question_reset(struct question *q)
 {
     forget_version(q);
@@ -168,7 +168,7 @@ void question_free(struct question *q)
 {
     if (!q)
         return;
-    loop_timer_stop(q->turn->harness->loop, &q->expiry);
+    loop_timer_stop(q->turn->config->loop, &q->expiry);
     question_reset(q);
     free(q);
 }
@@ -185,8 +185,7 @@ static void checkpoint_removed(struct loop_work *work)
     turn_maybe_free(turn);
 }
 
-/* The call is gone: frees the question as soon as nothing of it is under way. A checkpoint that is in no record is
- * removed first. */
+/* The call ended: frees the question once its job has returned. Removes a checkpoint that was not recorded first. */
 static void let_go(struct question *q)
 {
     if (q->job_out)
@@ -197,7 +196,7 @@ static void let_go(struct question *q)
         question_free(q);
 }
 
-/* The question whose job came back; NULL when its call was settled meanwhile: then what the job brings is dropped. */
+/* Returns the question whose job returned, or NULL if its call was settled meanwhile; the result is then dropped. */
 static struct question *job_back(struct loop_work *work)
 {
     struct question *q = QUESTION_OF(work, work);
@@ -216,39 +215,39 @@ static struct question *job_back(struct loop_work *work)
 
 /* ---- moving on ---- */
 
-/* The turn still accepts writes, and nobody has settled this call. */
+/* The turn still accepts writes, and the call is not settled. */
 static bool writes_open(const struct question *q)
 {
-    const struct trace *trace = &q->turn->state.trace;
-    return trace_accepting_writes(trace) && trace_state(trace, q->call_id) == TRACE_RUNNING;
+    const struct call_states *trace = &q->turn->state.trace;
+    return call_states_accepting_writes(trace) && tool_state(trace, q->call_id) == TOOL_STATE_RUNNING;
 }
 
 static void stop_clock(struct question *q)
 {
-    q->since_us = loop_now_us(q->turn->harness->loop);
-    if (q->turn->harness->ask_runs_clock)
+    q->since_us = loop_now_us(q->turn->config->loop);
+    if (q->turn->config->ask_runs_clock)
         return;
     hold_clock_stop(&q->turn->clock);
     turn_clock_changed(q->turn);
 }
 
-/* The clocks stand still for the diff too, but that is not time anybody was waited for. */
+/* Ends the time for the diff. The clocks were stopped, but the turn did not wait for the user. */
 static void end_comparing(struct question *q)
 {
-    if (q->state == Q_DIFFING && !q->turn->harness->ask_runs_clock)
-        q->turn->comparing_us += loop_now_us(q->turn->harness->loop) - q->since_us;
+    if (q->state == Q_DIFFING && !q->turn->config->ask_runs_clock)
+        q->turn->comparing_us += loop_now_us(q->turn->config->loop) - q->since_us;
 }
 
-/* No longer undecided: the clocks run. */
+/* The question is decided: the clocks run again. */
 static void start_clock(struct question *q)
 {
     struct turn *turn = q->turn;
     end_comparing(q);
-    loop_timer_stop(turn->harness->loop, &q->expiry);
+    loop_timer_stop(turn->config->loop, &q->expiry);
     if (q->state == Q_OPEN)
         emit(&turn->emitter,
              &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
-    if (turn->harness->ask_runs_clock)
+    if (turn->config->ask_runs_clock)
         return;
     hold_clock_go(&turn->clock);
     turn_clock_changed(turn);
@@ -270,7 +269,7 @@ static void deny(struct question *q, const char *why)
 static const char *who_denied(const struct decision *decision)
 {
     if (decision->kind == DECISION_EXPIRED || decision->by == BY_TIMEOUT)
-        return "nobody answered in time, so the write was not made; the user did not refuse it";
+        return "no answer in time, so the write was not made; the user did not deny it";
     switch (decision->by) {
     case BY_POLICY:
         return "the write was refused without asking";
@@ -295,12 +294,12 @@ static void emit_edit(const struct question *q, const struct change_set *edited)
 
 static void checked(struct loop_work *work);
 
-/* Records a decision and acts on it; -1 when it does not fit the proposal. One that cannot be recorded is a no. Before
- * the diff was made nothing was asked, and there is nothing to answer in the journal. */
+/* Records a decision and acts on it. Returns -1 if it does not fit the proposal. A decision that cannot be recorded
+ * counts as deny. Before the diff exists no question was recorded, so the journal gets no decision either. */
 static int decided(struct question *q, const struct decision *decision, struct err *err)
 {
     struct turn *turn = q->turn;
-    int64_t waited_us = q->state == Q_OPEN ? loop_now_us(turn->harness->loop) - q->since_us : 0;
+    int64_t waited_us = q->state == Q_OPEN ? loop_now_us(turn->config->loop) - q->since_us : 0;
     CLEANUP(free) char *waived = decision->without_undo ? xasprintf("without undo: %s", q->no_undo) : NULL;
     struct decision unrecorded = {
         .kind = DECISION_DENIED, .by = BY_POLICY, .reason = "the decision could not be recorded"};
@@ -343,7 +342,7 @@ static void expired(struct loop_timer *timer)
 {
     struct question *q = QUESTION_OF(timer, expiry);
     CLEANUP(free)
-    char *reason = xasprintf("nobody answered within %lld s", (long long)(q->turn->harness->ask_timeout_ms / 1000));
+    char *reason = xasprintf("no answer within %lld s", (long long)(q->turn->config->ask_timeout_ms / 1000));
     struct decision decision = {.kind = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
     if (bounded_waits(q->running) && decided(q, &decision, NULL) < 0)
         BUG("a question could not expire");
@@ -351,38 +350,38 @@ static void expired(struct loop_timer *timer)
 
 void write_touch(struct turn *turn)
 {
-    struct loop *loop = turn->harness->loop;
+    struct loop *loop = turn->config->loop;
     struct question *q = turn->question;
-    if (!q || q->state != Q_OPEN || turn->harness->ask_timeout_ms <= 0)
+    if (!q || q->state != Q_OPEN || turn->config->ask_timeout_ms <= 0)
         return;
-    q->due_us = loop_now_us(loop) + turn->harness->ask_timeout_ms * 1000;
+    q->due_us = loop_now_us(loop) + turn->config->ask_timeout_ms * 1000;
     loop_timer_start(loop, &q->expiry, q->due_us, expired);
 }
 
 static void ask_person(struct question *q)
 {
     q->state = Q_OPEN;
-    q->since_us = loop_now_us(q->turn->harness->loop);
+    q->since_us = loop_now_us(q->turn->config->loop);
     emit(&q->turn->emitter,
          &(struct event){.type = EVENT_HELD, .held = {.gate = gate_name(GATE_WRITE), .call = q->call_id}});
     write_touch(q->turn);
 }
 
-/* By the rules, or by a person. */
+/* Decides by the rules, or asks the user. */
 static void decide(struct turn *turn, struct turn_call *call)
 {
     struct question *q = turn->question;
     struct err err = ERR_INIT;
     bool no_person = false;
     if (!q || q->call != call || q->state != Q_GATE || !bounded_waits(q->running))
-        return; /* cancelled or timed out while it stood at the gate */
+        return; /* canceled or timed out at the gate */
     if (q->no_undo) {
         ask_person(q);
         return;
     }
     struct rule_subject subject = {
         .turn = turn->number, .call = q->call_id, .tool = q->tool, .changes = q->changes, .named = q->named};
-    CLEANUP(decision) struct decision decision = rules_decide(turn->harness->rules, &subject, &no_person);
+    CLEANUP(decision) struct decision decision = rules_decide(turn->config->rules, &subject, &no_person);
     if (no_person)
         engine_set_nobody_asked(turn->engine, q->named || protected_in(q->changes) ? decision.reason : NULL);
     if (decision.kind == DECISION_NONE) {
@@ -394,7 +393,7 @@ static void decide(struct turn *turn, struct turn_call *call)
     }
 }
 
-/* The proposal is in the journal; it stands at the gate, or is decided at once. */
+/* Records the proposal. Then the question pauses at its gate, or is decided at once. */
 static void diffs_made(struct loop_work *work)
 {
     struct question *q = job_back(work);
@@ -412,7 +411,7 @@ static void diffs_made(struct loop_work *work)
     emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_PROPOSED,
                                          .write_proposed = {.call = q->call_id, .ask = q->id, .files = q->files}});
     if (!bounded_waits(q->running))
-        return; /* settled meanwhile: write_call_gone comes next */
+        return; /* settled meanwhile: write_call_gone follows */
     if (!turn_hold_at(turn, &view, q->call, decide))
         decide(turn, q->call);
 }
@@ -422,7 +421,7 @@ static void name_question(struct question *q)
     snprintf(q->id, sizeof(q->id), "a%" PRIu64, engine_next_ask(q->turn->engine));
 }
 
-/* Recorded before anything is written, so that the way back can be found. -1: it is not. */
+/* Records the checkpoint before anything is written, so that undo can find it. Returns -1 if that failed. */
 static int emit_checkpoint(struct question *q)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -432,7 +431,7 @@ static int emit_checkpoint(struct question *q)
              &(struct event){.type = EVENT_CHECKPOINT_SAVED,
                              .checkpoint_saved = {
                                  .checkpoint = id, .call = q->call_id, .paths = turn_list_paths(&arena, q->written)}});
-    q->checkpoint = recorded < 0 ? steal(&id) : NULL; /* what is not in the record is removed later */
+    q->checkpoint = recorded < 0 ? steal(&id) : NULL; /* an unrecorded checkpoint is removed later */
     return recorded;
 }
 
@@ -444,7 +443,7 @@ static bool same_changes(const struct change_set *a, const struct change_set *b)
     return strcmp(of_a, of_b) == 0;
 }
 
-/* The write can be made only without an undo: the user says whether to. */
+/* The write cannot be undone: asks the user whether to make it anyway. */
 static void ask_without_undo(struct question *q)
 {
     free(q->no_undo);
@@ -454,14 +453,14 @@ static void ask_without_undo(struct question *q)
         q->revised = steal(&q->decision.edited);
     }
     q->revising = false;
-    q->recorded = false; /* it is another question, which nobody has heard of yet */
+    q->recorded = false; /* a different question, not in the journal yet */
     name_question(q);
     bounded_pause(q->running);
     stop_clock(q);
     start_job(q, Q_DIFFING, make_diffs, diffs_made);
 }
 
-/* A yes to something that is no longer so counts for nothing: the tool proposes anew and the user is asked anew. */
+/* The approved proposal is out of date: the tool proposes again, and the user is asked again. */
 static void propose_again(struct question *q)
 {
     q->again = true;
@@ -485,7 +484,7 @@ static void checked(struct loop_work *work)
     if (!q)
         return;
     bool wants_checkpoint =
-        q->turn->harness->checkpoints && !q->decision.without_undo && q->written && q->written->count;
+        q->turn->config->checkpoints && !q->decision.without_undo && q->written && q->written->count;
     if (!q->written) {
         CLEANUP(free) char *why = xasprintf("the answer does not fit what was proposed: %s", q->err.text);
         bounded_deny(q->running, DENIAL_WRITE_DENIED, why);
@@ -495,7 +494,7 @@ static void checked(struct loop_work *work)
         propose_again(q);
     } else if (!writes_open(q)) {
         deny_closed(q);
-    } else if (wants_checkpoint && !q->checkpoint && q->turn->harness->interactive) {
+    } else if (wants_checkpoint && !q->checkpoint && q->turn->config->interactive) {
         ask_without_undo(q);
     } else if (wants_checkpoint && !q->checkpoint) {
         CLEANUP(free)
@@ -503,7 +502,7 @@ static void checked(struct loop_work *work)
         bounded_fail(q->running, true, why);
     } else if (q->checkpoint && emit_checkpoint(q) < 0) {
         bounded_cancel(q->running);
-    } else if (!writes_open(q)) { /* closed by who heard of the checkpoint */
+    } else if (!writes_open(q)) { /* a listener to checkpoint.saved closed them */
         if (bounded_waits(q->running))
             deny_closed(q);
     } else if (q->tool_writes) {
@@ -546,7 +545,7 @@ void write_propose(struct bounded_host *host, struct bounded_call *running, stru
                            .moved = again && q->moved,
                            .note = STRBUF_INIT,
                            .arena = ARENA_INIT};
-    /* Copies: a job of it may still be out when the calls are gone. */
+    /* Copies, because a job may still run after the calls are freed. */
     q->call_id = arena_strdup(&q->arena, call->id);
     q->tool = arena_strdup(&q->arena, call->name);
     name_question(q);
@@ -567,7 +566,7 @@ static void change_set_cleanup(struct change_set **set)
     change_set_free(*set);
 }
 
-/* The user's version, or the hunks of it that were chosen. */
+/* The user's version, or the chosen hunks of it. */
 static struct change_set *revised_choice(const struct question *q, const struct decision *answer, struct err *err)
 {
     struct decision choice = {.kind = answer->hunks.items ? DECISION_PARTIAL : DECISION_APPROVED,
@@ -575,7 +574,7 @@ static struct change_set *revised_choice(const struct question *q, const struct 
     return decision_apply(&choice, q->revised, q->revised_diffs, err);
 }
 
-/* A version that did not come from here: what it says of its lines is not believed. */
+/* A copy without line counts: this version came from outside, so its counts are not trusted. */
 static struct change_set *uncounted(const struct change_set *version)
 {
     struct change_set *copy = change_set_copy(version);
@@ -598,7 +597,7 @@ int write_answer(struct turn *turn, const char *id, const char *digest, unsigned
         return err_set(err, BEING_COMPARED);
     if (decision->without_undo && !q->no_undo)
         return err_set(err, "this write can be undone: approve it as it is");
-    struct decision answer = *decision; /* borrowed, as what it was made from */
+    struct decision answer = *decision; /* borrowed from `decision` */
     CLEANUP(change_set) struct change_set *version = NULL;
     if (answer.reason && !*answer.reason)
         answer.reason = NULL;
@@ -612,7 +611,7 @@ int write_answer(struct turn *turn, const char *id, const char *digest, unsigned
     return decided(q, &answer, err);
 }
 
-/* A version of the user's on its way over the pool. The question may be gone when it is back. */
+/* A version from the user while the pool compares it. The question may be gone when the job returns. */
 struct revision {
     struct loop_work work;
     struct turn *turn;
@@ -662,8 +661,8 @@ int write_revise(struct turn *turn, const char *id, const struct change_set *ver
     memcpy(revision->id, q->id, sizeof(q->id));
     turn->works++;
     q->revising = true;
-    write_touch(turn); /* the time in the editor was spent on this very question */
-    loop_work_start(turn->harness->loop, &revision->work, compare_version, version_compared);
+    write_touch(turn); /* the time in the editor counts as activity on this question */
+    loop_work_start(turn->config->loop, &revision->work, compare_version, version_compared);
     return 0;
 }
 

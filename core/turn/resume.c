@@ -1,12 +1,12 @@
-/* A turn that a recording left in the middle: a session that is forked at some instant, or one that was cut off.
+/* Rebuilds a turn that a recording left unfinished, and continues it: after a fork or a crash.
  *
- * Its events are recalled one by one into a turn that does not run, until there are no more. What a running turn knows
- * at that instant is then here as well: the messages from turn.prepared on with every answer and every outcome, what
- * was used of the budget, which calls need not be repeated and which tools are blocked. What no event tells is not
- * known: what a call had cited, and what a reflection cost.
+ * turn_recall applies the events one by one to a turn that does not run. At the end it knows what the running turn
+ * knew: the messages from turn.prepared on with every answer and outcome, the used budget, which calls are duplicates
+ * and which tools are blocked. Two things are in no event and stay unknown: what a call had cited, and what a
+ * reflection cost.
  *
- * Then it goes on. A call without an outcome gets one, since the model is owed one message for each: it was not run.
- * The next thing is what would have been next: looking back at the calls, or asking the model. */
+ * resume_turn continues. A call without an outcome gets one ("not run"), because the model needs a message for each
+ * call. The next action is the one that would have followed: a reflection, or a request to the model. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -57,7 +57,7 @@ static void recall_edit(struct turn *turn, const struct event_edited *edited)
 
 static void recall_limits(struct turn *turn, const struct event_budget_values *values)
 {
-    struct budget_limits limits = turn->harness->limits;
+    struct budget_limits limits = turn->config->limits;
 
     budget_limits_from_event(&limits, values);
     if (!turn->budget.clock)
@@ -76,7 +76,7 @@ static void recall_prepared(struct turn *turn, const struct event_turn_prepared 
     turn->tool_count = 0;
     for (size_t i = 0; i < prepared->tools.count; i++) {
         const char *name = prepared->tools.items[i];
-        const struct tool *tool = registry_find(turn->harness->registry, name ? name : "");
+        const struct tool *tool = registry_find(turn->config->registry, name ? name : "");
 
         if (tool)
             turn->tools[turn->tool_count++] = tool;
@@ -94,7 +94,7 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
         call->turn = turn;
         call->id = xstrdup(message->calls[message->call_count - 1].id);
         call->name = xstrdup(message->calls[message->call_count - 1].name);
-        call->tool = registry_find(turn->harness->registry, call->name);
+        call->tool = registry_find(turn->config->registry, call->name);
         call->effect = call->tool ? call->tool->spec.effect : EFFECT_UNKNOWN;
         free(turn_state_call_id(&turn->state, call->id));
     }
@@ -237,11 +237,11 @@ void turn_recall(struct turn *turn, const struct event *event)
     }
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
 static const char why[] = "the recording was left here";
 
-/* Whoever waited when the recording was left waits no more. */
+/* Closes questions and holds that were open when the recording ended. */
 static void close_what_is_open(struct turn *turn, const struct session *session)
 {
     if (session->held_gate)
@@ -257,7 +257,7 @@ static void close_what_is_open(struct turn *turn, const struct session *session)
                                                                .by = decider_name(BY_POLICY),
                                                                .reason = why}});
         if (session->open_ask == open)
-            break; /* it could not be recorded */
+            break; /* recording failed */
     }
 }
 
@@ -278,7 +278,7 @@ static void settle_rest(struct turn *turn)
     }
 }
 
-void turn_go_on(struct turn *turn)
+void resume_turn(struct turn *turn)
 {
     const struct session *session = engine_session(turn->engine);
     bool called = turn->call_count > 0;
@@ -292,7 +292,7 @@ void turn_go_on(struct turn *turn)
         return;
     }
     if (!turn->budget.clock)
-        budget_open(&turn->budget, &turn->harness->limits, &turn->clock);
+        budget_open(&turn->budget, &turn->config->limits, &turn->clock);
     budget_set_wall_used(&turn->budget, turn->left.wall_us);
     turn->started_us -= turn->left.wall_us;
     turn_watch_deadline(turn);

@@ -1,6 +1,6 @@
 #pragma once
-/* Gates and breakpoints: whether the turn stops here. Being held is state of the turn; whether to hold is decided here;
- * going on is an intent of the user. */
+/* Gates and breakpoints: the points where a turn can pause, and what makes it pause there. This module decides whether
+ * to pause; the turn holds the pause (turn_hold); the user ends it with an intent. */
 
 #include "base/err.h"
 #include "tools/outcome.h"
@@ -9,8 +9,8 @@
 struct glob;
 
 enum gate {
-    GATE_MODEL,    /* before the model is asked */
-    GATE_ANSWER,   /* after it answered */
+    GATE_MODEL,    /* before a request to the model */
+    GATE_ANSWER,   /* after its answer */
     GATE_WAVE,     /* before a wave */
     GATE_TOOL,     /* before a tool */
     GATE_WRITE,    /* before a write is decided */
@@ -25,9 +25,9 @@ int gate_from_name(
     const char *name); /* also the short names: model answer wave tool write result reflect finalize budget */
 
 enum stepping {
-    STEP_RUN,  /* only breakpoints hold */
-    STEP_INTO, /* the next gate holds */
-    STEP_WAVE, /* the next gate that is not inside the present wave holds */
+    STEP_RUN,  /* only breakpoints pause */
+    STEP_INTO, /* pause at the next gate */
+    STEP_WAVE, /* pause at the next gate outside of the current wave */
 };
 
 /* tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME. */
@@ -40,12 +40,12 @@ struct breakpoint {
     struct glob *glob; /* of BREAK_PATH */
     bool enabled;
     double share; /* of BREAK_BUDGET */
-    bool hit;     /* BREAK_BUDGET holds once per turn */
+    bool hit;     /* BREAK_BUDGET pauses once per turn */
 };
 
 struct gates {
     enum stepping stepping;
-    bool pause;  /* hold at the next gate, once */
+    bool pause;  /* pause at the next gate, once */
     bool serial; /* no waves of several calls */
     struct breakpoint *breaks;
     size_t count, room;
@@ -53,23 +53,23 @@ struct gates {
 };
 void gates_init(struct gates *gates);
 void gates_release(struct gates *gates);
-/* "tool=write_file" → its id, or -1 with a text that says what is understood. */
+/* "tool=write_file" → its id, or -1 with an error that lists the valid forms. */
 int gates_break(struct gates *gates, const char *spec, struct err *err) CHECKED;
 bool gates_remove(struct gates *gates, int id);
 bool gates_enable(struct gates *gates, int id, bool enabled);
-void gates_turn_started(struct gates *gates); /* budget breakpoints are armed again */
+void gates_turn_started(struct gates *gates); /* rearms budget breakpoints */
 
-/* What stands at the gate; fields that do not apply are NULL, -1 or 0. */
+/* The object at the gate; fields that do not apply are NULL, -1 or 0. */
 struct gate_view {
     enum gate gate;
     const struct tool *tool;
     enum effect effect; /* of the call */
     const struct json *arguments;
-    const struct beneath *root; /* that paths in the arguments are resolved beneath */
+    const struct beneath *root; /* the folder that paths in the arguments are relative to */
     const struct change_set *changes;
     const struct outcome *outcome;
     double budget_share; /* the largest used share of a limit */
 };
-/* Why it holds here: "step", "pause", or the breakpoint's text ("tool=write_file"); NULL when it does not. The text
- * lives until the gates change. `breakpoint` is the id of the breakpoint, 0 without one. */
+/* Why the turn pauses here: "step", "pause", or the breakpoint's text ("tool=write_file"); NULL: it does not. The
+ * text is valid until the gates change. `breakpoint` is the id of the breakpoint, or 0. */
 const char *gates_hold(struct gates *gates, const struct gate_view *view, int *breakpoint);

@@ -1,11 +1,13 @@
-/* The calls of an answer: put in waves, checked, started, settled. Every call of the answer gets exactly one outcome
- * and one tool message, in the order of the answer, whatever happens to it or to its siblings.
+/* Runs the calls of an answer: plans waves, checks, starts and settles calls.
  *
- * A call is checked when its turn comes, not when it is planned: an earlier wave may have made it a duplicate, blocked
- * its tool or used up the budget. */
+ * Every call of the answer gets exactly one outcome and one tool message, in the order of the answer, whatever
+ * happens to it or to its siblings. A call is checked when it starts, not when it is planned: an earlier wave may
+ * have made it a duplicate, blocked its tool or used up the budget. The last part edits arguments, results and
+ * prompts at a gate. */
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "turn.h"
 #include <string.h>
 
@@ -44,7 +46,7 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
     if (call->key[0])
         dedupe_record(history_of(turn, call), call->key, outcome->type);
     if (call->tool && call->effect != EFFECT_READ_ONLY && outcome->type == OUTCOME_RESULT) {
-        /* What was read before may read differently now, so it may be read again. */
+        /* The write may have changed what earlier calls read, so they may read it again. */
         dedupe_release(&state->reads);
         dedupe_init(&state->reads);
     }
@@ -85,7 +87,7 @@ static void take_citations(struct turn_call *call)
     }
 }
 
-/* The one outcome of a call: recorded, and made the message that the model reads. bounded_host's `done`. */
+/* Records the one outcome of a call and makes it the message for the model. bounded_host's `done`. */
 static void settle_call(struct bounded_host *host, void *data, struct outcome *take_outcome)
 {
     struct turn *turn = CONTAINER_OF(host, struct turn, host);
@@ -107,7 +109,7 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
     turn_emit_outcome(turn, call, &outcome);
     turn_note_outcome(turn, call, &outcome);
     if (outcome.type == OUTCOME_RESULT && outcome.result.output) {
-        call->message = outcome.result.output; /* the same text: given on, not copied, once the gate has looked at it */
+        call->message = outcome.result.output; /* moved, not copied, after the gate */
     } else {
         outcome_message(&message, &outcome);
         call->message = strbuf_detach(&message, NULL);
@@ -122,11 +124,11 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
 
 /* ---- starting ---- */
 
-/* True when the call may run; else `denied` says why not. */
+/* Returns true if the call may run; otherwise `denied` gets the reason. */
 static bool permitted(struct turn *turn, struct turn_call *call, struct outcome *denied)
 {
     const char *id = call->id, *name = call->name;
-    const char *near = call->tool ? NULL : registry_nearest(turn->harness->registry, name);
+    const char *near = call->tool ? NULL : registry_nearest(turn->config->registry, name);
     struct err err = ERR_INIT;
 
     if (turn->cancelled)
@@ -138,10 +140,10 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     else if (call->incomplete)
         *denied =
             outcome_denied(id, name, DENIAL_VALIDATION, "arguments: the answer ended before they were complete (%s)",
-                           turn->reply.stop ? turn->reply.stop : "nobody knows why");
+                           turn->reply.stop ? turn->reply.stop : "no reason given");
     else if (!call->parsed)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "arguments: must be a JSON object");
-    else if (turn->harness->validate && registry_validate(turn->harness->registry, call->tool, call->parsed, &err) < 0)
+    else if (turn->config->validate && registry_validate(turn->config->registry, call->tool, call->parsed, &err) < 0)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "%s", err.text);
     else if (hash_map_has(&turn->state.blocked, name))
         *denied = outcome_denied(id, name, DENIAL_BLOCKED,
@@ -151,7 +153,7 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     else {
         dedupe_key(call->key, name, call->parsed);
         if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
-            call->key[0] = '\0'; /* a refusal is not an outcome of this key */
+            call->key[0] = '\0'; /* a denial is no outcome of this key */
             *denied = outcome_denied(id, name, DENIAL_DUPLICATE,
                                      "the same call succeeded already in this turn; its result stands above");
         } else if (!budget_claim_tool_call(&turn->budget)) {
@@ -164,7 +166,7 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     return false;
 }
 
-/* Starts the calls of the wave one after the other; a gate may stop it at any of them, and it goes on from there. */
+/* Starts the calls of the wave one by one. A gate may pause it at any call; it continues from there. */
 static void launch(struct turn *turn, struct turn_call *none)
 {
     const struct wave *wave = &turn->waves[turn->wave_index];
@@ -180,7 +182,7 @@ static void launch(struct turn *turn, struct turn_call *none)
                                      .tool = call->tool,
                                      .effect = call->effect,
                                      .arguments = call->parsed,
-                                     .root = turn->harness->root};
+                                     .root = turn->config->root};
 
             call->gated = true;
             if (turn_hold_at(turn, &view, call, launch)) {
@@ -193,7 +195,7 @@ static void launch(struct turn *turn, struct turn_call *none)
             settle_call(&turn->host, call, &denied);
             continue;
         }
-        double cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->harness->limits.tool_cap_s;
+        double cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->config->limits.tool_cap_s;
         if (emit(&turn->emitter,
                  &(struct event){
                      .type = EVENT_TOOL_STARTED,
@@ -267,20 +269,20 @@ static void read_arguments(struct turn *turn, struct turn_call *call, const char
     const struct json *value = json_parse(&turn->arena, text, strlen(text), NULL);
     CLEANUP(strbuf) struct strbuf compact = STRBUF_INIT;
 
-    /* On one line, whatever the model's line breaks: it goes into the journal. */
+    /* The journal needs one line, without the model's line breaks. */
     if (value)
         json_write(&compact, value, JSON_COMPACT);
     else
         json_write_str(&compact, text, strlen(text), JSON_COMPACT);
     free(call->arguments);
     call->arguments = strbuf_detach(&compact, NULL);
-    /* Parsed again from our own copy: values point into the text they were read from. */
+    /* Parsed again from our copy, because values point into the text they came from. */
     value = json_parse(&turn->arena, call->arguments, strlen(call->arguments), NULL);
     call->parsed = value && value->type == JSON_OBJECT ? value : NULL;
     call->effect = effect_of(turn, call);
 }
 
-/* The tool as the scheduler sees it for this call. */
+/* The tool's specification for this call, for the scheduler. */
 static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call *call)
 {
     struct tool_spec *spec = call->tool ? arena_alloc(&turn->arena, sizeof(*spec)) : NULL;
@@ -292,7 +294,7 @@ static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call
     return spec;
 }
 
-/* What the calls may do is known now, or is not waited for. */
+/* The effects of the calls are known, or the turn no longer waits for them. */
 static void effects_known(struct waiter *waiter)
 {
     struct turn *turn = CONTAINER_OF(waiter, struct turn, waiter);
@@ -311,8 +313,8 @@ void turn_plan_now(struct turn *turn)
     effects_known(&turn->waiter);
 }
 
-/* How the calls are planned must not depend on how long a sandbox takes to come up: `awaited` is set when one of them
- * cannot tell yet what it may do. */
+/* The plan must not depend on how long a sandbox takes to start. Sets `awaited` if the effect of a call is not known
+ * yet. */
 static void read_calls(struct turn *turn)
 {
     turn->waiter.wake = effects_known;
@@ -325,7 +327,7 @@ static void read_calls(struct turn *turn)
         call->turn = turn;
         call->id = xstrdup(given->id);
         call->name = xstrdup(given->name ? given->name : "");
-        call->tool = registry_find(turn->harness->registry, call->name);
+        call->tool = registry_find(turn->config->registry, call->name);
         call->incomplete = given->incomplete;
         read_arguments(turn, call, given->arguments ? given->arguments : "{}");
         if (!turn->awaited && !turn->cancelled && call->tool && call->tool->await &&
@@ -346,12 +348,12 @@ void turn_run_calls(struct turn *turn, struct turn_call *none)
             turn_end(turn, turn->cancelled ? "cancelled" : "done");
         return;
     }
-    if (!turn->calls) { /* also when cancelled: each call gets its outcome */
+    if (!turn->calls) { /* even if canceled, because each call needs an outcome */
         arena_reset(&turn->arena);
         read_calls(turn);
     }
     if (turn->awaited)
-        return; /* effects_known comes back here */
+        return; /* effects_known calls this function again */
     plan = arena_calloc(&turn->arena, turn->call_count, sizeof(*plan));
     for (size_t i = 0; i < turn->call_count; i++) {
         struct turn_call *call = &turn->calls[i];
@@ -404,7 +406,7 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
         return err_prefix(err, "arguments");
     if (value->type != JSON_OBJECT)
         return err_set(err, "arguments: must be a JSON object");
-    if (call->tool && registry_validate(turn->harness->registry, call->tool, value, err) < 0)
+    if (call->tool && registry_validate(turn->config->registry, call->tool, value, err) < 0)
         return -1;
     call->incomplete = false;
     read_arguments(turn, call, text);
@@ -416,7 +418,7 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
     return 0;
 }
 
-/* ---- what the executor tells ---- */
+/* ---- callbacks of the executor ---- */
 
 static void free_when_quiet(struct loop_task *task)
 {
@@ -427,7 +429,7 @@ static void on_quiet(struct bounded_host *host)
 {
     struct turn *turn = CONTAINER_OF(host, struct turn, host);
 
-    if (turn->finished) /* from the loop: the executor is not done with its host yet */
+    if (turn->finished) /* from the loop, because the executor still uses its host */
         turn_soon(turn, free_when_quiet);
 }
 
@@ -452,11 +454,118 @@ void turn_host_init(struct turn *turn)
         .emitter = &turn->emitter,
         .trace = &turn->state.trace,
         .clock = &turn->clock,
-        .web = turn->harness->web,
-        .ask_runs_clock = turn->harness->ask_runs_clock,
+        .web = turn->config->web,
+        .ask_runs_clock = turn->config->ask_runs_clock,
         .propose = write_propose,
         .stop_turn = on_stop,
         .done = settle_call,
         .quiet = on_quiet,
     };
+}
+
+/* ---- call edit ---- */
+
+/* Edits by the user while the turn is paused at a gate: the prompt, the arguments of a call, or the result the model
+ * will read. Each edit is an event with the text before and after. */
+
+const char *edit_what_name(enum edit_what what)
+{
+    static const char *const names[] = {"arguments", "result", "prompt"};
+
+    return names[what];
+}
+
+static struct message *newest_prompt(struct turn *turn)
+{
+    struct message *message = NULL;
+
+    for (size_t i = 0; i < turn->messages.count; i++)
+        if (turn->messages.items[i].role == ROLE_USER)
+            message = &turn->messages.items[i];
+    return message;
+}
+
+/* The text that the edit replaces. */
+static const char *edited_text(struct turn *turn, const struct hold *hold, enum edit_what what)
+{
+    const struct message *prompt = newest_prompt(turn);
+    const char *text = what == EDIT_PROMPT   ? (prompt ? prompt->text : NULL)
+                       : !hold->call         ? NULL
+                       : what == EDIT_RESULT ? hold->call->message
+                                             : hold->call->arguments;
+
+    return text ? text : "";
+}
+
+static int edit_prompt(struct turn *turn, const char *text)
+{
+    CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
+    struct message *message = newest_prompt(turn);
+
+    if (!message)
+        return -1;
+    json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
+    json_write_str(&after, text, strlen(text), JSON_COMPACT);
+    free(message->text);
+    message->text = xstrdup(text);
+    /* Also the turn's own copy, because memory and later turns must have the text that the model read. */
+    free(turn->prompt);
+    turn->prompt = xstrdup(text);
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_EDITED,
+                         .edited = {.what = edit_what_name(EDIT_PROMPT), .before = before.buf, .after = after.buf}});
+    return 0;
+}
+
+static int edit_result(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *value = json_parse(&arena, text, strlen(text), err);
+    CLEANUP(free) char *before = call->message;
+    struct strbuf after = STRBUF_INIT;
+
+    if (!value) {
+        call->message = steal(&before);
+        return err_prefix(err, "result");
+    }
+    json_write(&after, value, JSON_COMPACT);
+    call->message = strbuf_detach(&after, NULL);
+    call->failed = false; /* a text from the user is a result */
+    emit(&turn->emitter, &(struct event){.type = EVENT_EDITED,
+                                         .edited = {.what = edit_what_name(EDIT_RESULT),
+                                                    .call = call->id,
+                                                    .before = before,
+                                                    .after = call->message}});
+    return 0;
+}
+
+int turn_edit(struct turn *turn, const struct intent *intent, struct err *err)
+{
+    struct hold *hold = turn ? turn->holds : NULL;
+    CLEANUP(strbuf) struct strbuf real = STRBUF_INIT;
+    const char *text = intent->edit.text;
+
+    if (!hold)
+        return err_set(err, "nothing stands at a gate");
+    /* The user saw the text with secrets redacted; the edit puts their values back. */
+    if (redact_any() && text) {
+        redact_restore(&real, text, edited_text(turn, hold, intent->edit.what), intent->edit.what != EDIT_PROMPT);
+        text = real.buf;
+    }
+    switch (intent->edit.what) {
+    case EDIT_ARGUMENTS:
+        if (hold->gate != GATE_TOOL)
+            return err_set(err, "arguments can be edited before a tool runs");
+        return turn_edit_arguments(turn, hold->call, text, err);
+    case EDIT_RESULT:
+        if (hold->gate != GATE_RESULT)
+            return err_set(err, "a result can be edited after its tool ended");
+        return edit_result(turn, hold->call, text, err);
+    case EDIT_PROMPT:
+        if (hold->gate != GATE_MODEL || !*text)
+            return err_set(err, "a prompt can be edited before the model is asked, and not be empty");
+        return edit_prompt(turn, text) < 0 ? err_set(err, "the turn has no prompt") : 0;
+    }
+    return err_set(err, "this cannot be edited");
 }

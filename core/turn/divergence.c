@@ -1,14 +1,14 @@
-/* Comparing a run with its recording; see departure.h for what counts.
+/* Compares a run with its recording; divergence.h lists what counts.
  *
- * Every recorded event that can be compared has a key: its turn, type, what it is about (a call or a step) and how many
- * such there were before. An event of the run looks up its key. So the order in which the calls of a wave end does not
+ * Every recorded event that can be compared has a key: its turn, type, subject (a call or a step) and how many such
+ * events came before. An event of the run looks up its key. So the order in which the calls of a wave end does not
  * matter, while a missing, additional or different event does.
  *
- * The order that is promised is looked at beside that: what happens to a call has one, and the turn's own events stand
- * between its waves. Each event of the run must have been recorded behind those it came after. A late thread is its own
- * master: it only comes after its call. */
+ * The order is checked separately where it is guaranteed: among the events of one call, and for the turn's own events
+ * between its waves. Each event of the run must have been recorded after those it followed. A late thread only has to
+ * come after its call. */
 
-#include "departure.h"
+#include "divergence.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -20,10 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHOLE_EVENT "event" /* the field of a departure that is about all of it */
+#define WHOLE_EVENT "event" /* the field of a divergence about the whole event */
 #define SHOWN_CHARS 120
 #define SHOWN_LEAD  20   /* bytes before the difference of two long texts */
-#define KEPT_MAX    1000 /* departures remembered; after the first they seldom say anything new */
+#define KEPT_MAX    1000 /* divergences stored; after the first they seldom add information */
 
 /* The types that are compared, and their fields. */
 static const struct {
@@ -52,45 +52,45 @@ static const struct {
 };
 
 struct entry {
-    uint32_t index; /* of the line */
+    uint32_t index; /* line in the recording */
     bool seen;
-    bool passed; /* over: it cannot be repeated */
-    bool memory; /* the turn remembered something: its messages hold one more */
+    bool passed; /* skipped, because it cannot be repeated */
+    bool memory; /* the turn had a memory: its messages contain one more */
     enum event_type type;
     int64_t seq;
 };
 
 #define NO_ENTRY (-1)
 
-struct departures {
+struct divergences {
     const struct recording *recording;
-    const struct journal_reader *lines; /* of it */
+    const struct journal_reader *lines; /* of the recording */
     struct hash_map keys;               /* key → entry */
     struct hash_map counts;             /* of the run, to number its keys */
     struct entry *entries;
     size_t entry_count, entry_room;
-    bool types[EVENT_TYPE_COUNT]; /* that are compared: all of them, or those a person wrote down */
-    char *app, *model;            /* that recorded it; NULL: unknown, or in the case of models several */
-    int64_t open_turn;            /* that the recording ends in the middle of; 0: none */
-    int64_t until;                /* the last seq that counts; -1: all do */
+    bool types[EVENT_TYPE_COUNT]; /* types to compare: all, or those in a handwritten file */
+    char *app, *model;            /* that recorded it; NULL: unknown, or several models */
+    int64_t open_turn;            /* the turn in which the recording ends; 0: none */
+    int64_t until;                /* the last seq to compare; -1: all */
 
-    /* The run, so far. */
-    size_t seen, passed;    /* entries it has had, and that it cannot have */
-    int64_t last_seq;       /* in the recording, of the newest */
+    /* The run so far. */
+    size_t seen, passed;    /* entries that happened, and entries that cannot happen */
+    int64_t last_seq;       /* of the newest event, in the recording */
     struct hash_map calls;  /* turn and ask → its proposal's entry */
     struct hash_map newest; /* turn and call → its newest entry */
     int64_t newest_own;     /* the turn's own newest */
-    int64_t furthest;       /* the one that stands last in the recording */
+    int64_t furthest;       /* the one with the highest seq in the recording */
     bool memory;
-    bool same_render; /* the same program asks the same model: what a prompt is rendered to must be the same too */
-    int64_t now_seq, now_turn; /* of the event that is being compared; 0 after the run */
-    const char *now_call;      /* that it is about, in the scratch arena; NULL: none */
+    bool same_render;          /* the same Keyturn version and the same model: rendered prompts must be equal too */
+    int64_t now_seq, now_turn; /* of the event being compared; 0 after the run */
+    const char *now_call;      /* its call, in the scratch arena; NULL: none */
 
-    struct departure *list;
+    struct divergence *list;
     size_t count, room;
-    const char **notices; /* why something was passed over */
+    const char **notices; /* why events were skipped */
     size_t notice_count, notice_room;
-    struct arena arena; /* of both lists' texts */
+    struct arena arena; /* holds the texts of both lists */
     struct arena scratch;
 };
 
@@ -99,7 +99,7 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* "provider/name as alias"; NULL when the event has no model. */
+/* "provider/name as alias"; NULL if the event has no model. */
 static char *model_text(struct arena *arena, const struct event_model_info *model)
 {
     return model ? arena_printf(arena, "%s/%s as %s", model->provider ? model->provider : "",
@@ -125,7 +125,7 @@ static const struct event_field *field_of(enum event_type type, const char *name
     BUG("%s has no field %s", event_type_name(type), name);
 }
 
-/* What an event is about: the id of a call, or the number of a step. NULL when absent. */
+/* The subject of an event: the id of a call, or the number of a step. NULL if absent. */
 static const char *about_text(struct arena *arena, const struct event *event, const char *name)
 {
     const struct event_field *field = field_of(event->type, name);
@@ -136,7 +136,7 @@ static const char *about_text(struct arena *arena, const struct event *event, co
     return *(const char *const *)at;
 }
 
-/* "3 tool.finished c4 0": the turn, the type, what it is about, and the how-manieth. */
+/* "3 tool.finished c4 0": turn, type, subject, and how many came before. */
 static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn, const struct event *event, int rule)
 {
     const char *about = rules[rule].about;
@@ -148,7 +148,7 @@ static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn
     return arena_printf(arena, "%s %" PRId64, base, n);
 }
 
-/* What the program writes down itself has numbers, and it writes down everything. */
+/* Whether Keyturn made the recording: such a file is numbered and complete. */
 static bool is_full(const struct journal_reader *lines, struct arena *arena)
 {
     struct event event;
@@ -166,7 +166,7 @@ static bool remembers(const struct event *event)
     return event->context_loaded.memory.count > 0;
 }
 
-/* A person who wrote it down need not have counted the steps. */
+/* Numbers the steps, because a handwritten recording may lack the numbers. */
 static void count_step(struct event *event, int64_t *step)
 {
     int64_t *own = event->type == EVENT_MODEL_RESPONDED ? &event->model_responded.step
@@ -182,10 +182,10 @@ static void count_step(struct event *event, int64_t *step)
         *own = *step;
 }
 
-struct departures *departures_new(const struct recording *recording)
+struct divergences *divergences_new(const struct recording *recording)
 {
     const struct journal_reader *lines = recording_reader(recording);
-    struct departures *d = xcalloc(1, sizeof(*d));
+    struct divergences *d = xcalloc(1, sizeof(*d));
     struct hash_map counts = {0};
     int64_t turn = 0, step = 0;
     bool full = is_full(lines, &d->scratch), memory = false;
@@ -200,7 +200,7 @@ struct departures *departures_new(const struct recording *recording)
 
         arena_reset(&d->scratch);
         if (journal_event(lines, i, &event, &d->scratch, NULL) < 0)
-            continue; /* whoever opened the recording has complained of it */
+            continue; /* reported when the recording was opened */
         if (event.type == EVENT_SESSION_STARTED) {
             d->app = event.session_started.app ? arena_strdup(&d->arena, event.session_started.app) : NULL;
             d->model = model_text(&d->arena, event.session_started.model);
@@ -208,7 +208,7 @@ struct departures *departures_new(const struct recording *recording)
         if (event.type == EVENT_MODEL_CHANGED)
             d->model = NULL;
         if (event.type == EVENT_TURN_STARTED) {
-            turn++; /* a run counts its turns from 1, whatever the file calls them */
+            turn++; /* a run counts its turns from 1, whatever their numbers in the file */
             step = 0;
             memory = false;
             d->open_turn = turn;
@@ -235,19 +235,19 @@ struct departures *departures_new(const struct recording *recording)
     return d;
 }
 
-void departures_until(struct departures *d, int64_t seq)
+void divergences_until(struct divergences *d, int64_t seq)
 {
     d->until = seq;
     while (d->entry_count && d->entries[d->entry_count - 1].seq > seq)
         d->entry_count--;
 }
 
-bool departures_reached(const struct departures *d)
+bool divergences_reached(const struct divergences *d)
 {
     return d->until >= 0 && d->seen + d->passed >= d->entry_count;
 }
 
-void departures_free(struct departures *d)
+void divergences_free(struct divergences *d)
 {
     if (!d)
         return;
@@ -263,8 +263,8 @@ void departures_free(struct departures *d)
     free(d);
 }
 
-/* As much as fits on a line, from there on. */
-static const char *shown(struct departures *d, const char *text, size_t from)
+/* The text from there on, as much as fits on a line. */
+static const char *shown(struct divergences *d, const char *text, size_t from)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     size_t len, fits;
@@ -281,8 +281,8 @@ static const char *shown(struct departures *d, const char *text, size_t from)
     return arena_memdup0(&d->arena, out.buf, out.len);
 }
 
-/* Where two texts are shown from: their beginning, or a little before they differ when that would not be seen. Both are
- * the same up to there, so it is between two characters of both. */
+/* Where the excerpts of two texts begin: at the start, or shortly before the first difference if it would not be
+ * visible otherwise. Both texts are equal up to there, so the position is between two characters of both. */
 static size_t shown_from(const char *a, const char *b)
 {
     size_t same = 0;
@@ -297,7 +297,7 @@ static size_t shown_from(const char *a, const char *b)
     return same;
 }
 
-static void add(struct departures *d, int64_t seq, const char *type, const char *field, const char *recorded,
+static void add(struct divergences *d, int64_t seq, const char *type, const char *field, const char *recorded,
                 const char *got)
 {
     size_t from = shown_from(recorded, got);
@@ -305,20 +305,20 @@ static void add(struct departures *d, int64_t seq, const char *type, const char 
     if (d->count >= KEPT_MAX)
         return;
     GROW(d->list, d->count, d->room);
-    d->list[d->count] = (struct departure){.seq = seq,
-                                           .number = d->count,
-                                           .unrecorded = !recorded && strcmp(field, WHOLE_EVENT) == 0,
-                                           .type = arena_strdup(&d->arena, type),
-                                           .field = arena_strdup(&d->arena, field),
-                                           .recorded = shown(d, recorded, from),
-                                           .got = shown(d, got, from),
-                                           .got_seq = d->now_seq,
-                                           .got_turn = d->now_turn,
-                                           .call = d->now_call ? arena_strdup(&d->arena, d->now_call) : NULL};
+    d->list[d->count] = (struct divergence){.seq = seq,
+                                            .number = d->count,
+                                            .unrecorded = !recorded && strcmp(field, WHOLE_EVENT) == 0,
+                                            .type = arena_strdup(&d->arena, type),
+                                            .field = arena_strdup(&d->arena, field),
+                                            .recorded = shown(d, recorded, from),
+                                            .got = shown(d, got, from),
+                                            .got_seq = d->now_seq,
+                                            .got_turn = d->now_turn,
+                                            .call = d->now_call ? arena_strdup(&d->arena, d->now_call) : NULL};
     d->count++;
 }
 
-static void compare_field(struct departures *d, const struct entry *entry, const struct event *was,
+static void compare_field(struct divergences *d, const struct entry *entry, const struct event *was,
                           const struct event *is, const struct event_field *field)
 {
     struct difference first;
@@ -332,8 +332,8 @@ static void compare_field(struct departures *d, const struct entry *entry, const
 
 /* ---- order ---- */
 
-/* The call that an event of the run is about, "" for the turn's own. A decision names its question only. */
-static const char *call_of(struct departures *d, const struct event *event, int rule)
+/* The call of an event, "" for the turn's own events. A decision has only the id of its question. */
+static const char *call_of(struct divergences *d, const struct event *event, int rule)
 {
     const char *about = rules[rule].about;
     int64_t proposal;
@@ -350,7 +350,7 @@ static const char *call_of(struct departures *d, const struct event *event, int 
     return was.write_proposed.call;
 }
 
-static void misplaced(struct departures *d, int64_t at, int64_t behind)
+static void misplaced(struct divergences *d, int64_t at, int64_t behind)
 {
     const struct entry *entry = &d->entries[at], *other = &d->entries[behind];
     CLEANUP(strbuf) struct strbuf recorded = STRBUF_INIT;
@@ -359,8 +359,8 @@ static void misplaced(struct departures *d, int64_t at, int64_t behind)
     add(d, entry->seq, event_type_name(entry->type), "order", recorded.buf, "after it");
 }
 
-/* Whether it was recorded behind everything that it must come after. */
-static void compare_order(struct departures *d, const struct event *event, int rule, int64_t at)
+/* Checks that the event was recorded after all events that it must follow. */
+static void compare_order(struct divergences *d, const struct event *event, int rule, int64_t at)
 {
     const char *call = call_of(d, event, rule);
     bool own = call && !*call, late = event->type == EVENT_LATE_SUPPRESSED;
@@ -386,8 +386,8 @@ static void compare_order(struct departures *d, const struct event *event, int r
 
 /* ---- what cannot be repeated ---- */
 
-/* What the write of a call left behind in the recording, up to the call's end. */
-static void pass_write(struct departures *d, size_t proposal, const char *call)
+/* Skips the recorded events of a call's write, up to the call's end. */
+static void pass_write(struct divergences *d, size_t proposal, const char *call)
 {
     for (size_t i = proposal + 1; i < d->entry_count && d->entries[i].type != EVENT_TURN_FINISHED; i++) {
         struct entry *entry = &d->entries[i];
@@ -405,9 +405,9 @@ static void pass_write(struct departures *d, size_t proposal, const char *call)
     }
 }
 
-/* A write whose files are not in the recording is asked about without them. That says nothing about the run: it is
- * told, and not called a departure. */
-static bool pass_over(struct departures *d, size_t at, const struct event *event)
+/* If the recording lacks the files of a write, the run asks without them. That is no fault of the run: it becomes a
+ * notice, not a divergence. */
+static bool pass_over(struct divergences *d, size_t at, const struct event *event)
 {
     const char *call = event->type == EVENT_WRITE_PROPOSED ? event->write_proposed.call : NULL;
     const char *lost = call && !event->write_proposed.files.count ? recording_lost(d->recording, call) : NULL;
@@ -421,7 +421,7 @@ static bool pass_over(struct departures *d, size_t at, const struct event *event
     return true;
 }
 
-void departures_see(struct departures *d, const struct event *event)
+void divergences_see(struct divergences *d, const struct event *event)
 {
     int rule = rule_of(event->type);
     struct event was;
@@ -431,7 +431,7 @@ void departures_see(struct departures *d, const struct event *event)
     if (event->type == EVENT_SESSION_STARTED)
         d->same_render = same_text(d->app, event->session_started.app) &&
                          same_text(d->model, model_text(&d->scratch, event->session_started.model));
-    if (rule < 0 || event->turn == 0 || !d->types[event->type] || departures_reached(d))
+    if (rule < 0 || event->turn == 0 || !d->types[event->type] || divergences_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)
         d->memory = remembers(event);
@@ -445,7 +445,7 @@ void departures_see(struct departures *d, const struct event *event)
     if (found == NO_ENTRY) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
 
-        /* A recording that a crash ended says nothing of what would have come. */
+        /* A recording that ends in a crash does not show what would have followed. */
         if (d->open_turn && event->turn >= d->open_turn)
             return;
         event_words(&summary, WORDS_ROW, event);
@@ -453,7 +453,7 @@ void departures_see(struct departures *d, const struct event *event)
         return;
     }
     if ((size_t)found >= d->entry_count)
-        return; /* behind the last that counts */
+        return; /* after the last seq to compare */
     entry = &d->entries[found];
     if (entry->passed)
         return;
@@ -470,17 +470,17 @@ void departures_see(struct departures *d, const struct event *event)
 
 static int by_seq(const void *a, const void *b)
 {
-    const struct departure *x = a, *y = b;
+    const struct divergence *x = a, *y = b;
 
     if (x->seq != y->seq)
         return x->seq > y->seq ? 1 : -1;
-    /* What was not recorded came after what was. */
+    /* Unrecorded events sort after recorded ones. */
     if (x->unrecorded != y->unrecorded)
         return x->unrecorded ? 1 : -1;
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void departures_end(struct departures *d)
+void divergences_end(struct divergences *d)
 {
     struct event was;
 
@@ -501,17 +501,17 @@ void departures_end(struct departures *d)
         qsort(d->list, d->count, sizeof(*d->list), by_seq);
 }
 
-size_t departures_count(const struct departures *d)
+size_t divergences_count(const struct divergences *d)
 {
     return d->count;
 }
 
-const struct departure *departures_at(const struct departures *d, size_t index)
+const struct divergence *divergences_at(const struct divergences *d, size_t index)
 {
     return index < d->count ? &d->list[index] : NULL;
 }
 
-const struct departure *departures_of_event(const struct departures *d, int64_t seq, size_t *index)
+const struct divergence *divergences_of_event(const struct divergences *d, int64_t seq, size_t *index)
 {
     for (; *index < d->count; ++*index)
         if (d->list[*index].got_seq == seq)
@@ -519,33 +519,33 @@ const struct departure *departures_of_event(const struct departures *d, int64_t 
     return NULL;
 }
 
-const struct departure *departures_of_call(const struct departures *d, int64_t turn, const char *call, size_t *index)
+const struct divergence *divergences_of_call(const struct divergences *d, int64_t turn, const char *call, size_t *index)
 {
     for (; *index < d->count; ++*index) {
-        const struct departure *departure = &d->list[*index];
-        if (departure->call && departure->got_turn == turn && strcmp(departure->call, call) == 0)
+        const struct divergence *divergence = &d->list[*index];
+        if (divergence->call && divergence->got_turn == turn && strcmp(divergence->call, call) == 0)
             return &d->list[(*index)++];
     }
     return NULL;
 }
 
-size_t departures_compared(const struct departures *d)
+size_t divergences_compared(const struct divergences *d)
 {
     return d->seen;
 }
 
-const char *departures_notice(const struct departures *d, size_t index)
+const char *divergences_notice(const struct divergences *d, size_t index)
 {
     return index < d->notice_count ? d->notices[index] : NULL;
 }
 
-bool departures_cut_short(const struct departures *d)
+bool divergences_cut_short(const struct divergences *d)
 {
     return d->open_turn > 0;
 }
 
-void departure_write(struct strbuf *out, const struct departure *departure)
+void divergence_write(struct strbuf *out, const struct divergence *divergence)
 {
-    strbuf_addf(out, "departed at seq %" PRId64 ": %s.%s: recorded %s, got %s", departure->seq, departure->type,
-                departure->field, departure->recorded, departure->got);
+    strbuf_addf(out, "diverged at seq %" PRId64 ": %s.%s: recorded %s, got %s", divergence->seq, divergence->type,
+                divergence->field, divergence->recorded, divergence->got);
 }

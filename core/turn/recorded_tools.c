@@ -1,30 +1,30 @@
-/* Tools that stand in for recorded ones which are not here: they answer what was recorded.
+/* Replays tool calls: recorded tools answer with recorded outcomes instead of running.
  *
- * The recorded outcome is found by the id of the call. Ids may come again in later turns, so each id has a queue: the
- * first execution gets the first outcome. A tool of somebody else's that wrote files proposes the same change again
- * where the files are as they were, and what is then approved is written. */
+ * An outcome is found by the id of its call. Ids may repeat in later turns, so each id has a queue: the first
+ * execution gets the first outcome. A foreign tool that wrote files proposes the same change again if the files are as
+ * they were, and the approved change is written. */
 
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "decision.h"
-#include "replay_private.h"
-#include "sandbox/executor.h"
+#include "replay.h"
+#include "sandbox/script.h"
 #include "tools/change.h"
 #include "tools/outcome.h"
 #include <string.h>
 
-struct stand_in_run {
+struct recorded_tool_run {
     struct loop_timer timer;
     struct tool_run *run;
-    struct recorded_outcome *outcome; /* NULL: there is none */
+    struct recorded_outcome *outcome; /* NULL: none */
     int64_t started_us;
-    struct loop_work work; /* on the pool: a change made again, or written */
+    struct loop_work work; /* on the pool: rebuild a change, or write it */
     bool working;
     struct change_set *set;
     int failed;
-    bool lost; /* the recording does not hold what was proposed: it is asked about without a diff */
+    bool lost; /* the recording lacks the proposed bytes: the question has no diff */
     struct err err;
 };
 
@@ -33,7 +33,7 @@ static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
     return outcome && outcome->finished && outcome->finished->outcome && strcmp(outcome->finished->outcome, name) == 0;
 }
 
-/* What was too long to be recorded: the recording has only what was said of it. */
+/* Replies with the recorded outcome. If the output was too long to record, the reply is its recorded summary. */
 static void reply_outcome(struct tool_reply *reply, const struct tool_run *run, const struct recorded_outcome *outcome)
 {
     struct outcome recorded = outcome_from_event(run->call, run->tool->spec.name, outcome->finished);
@@ -41,7 +41,7 @@ static void reply_outcome(struct tool_reply *reply, const struct tool_run *run, 
     tool_reply_recorded(reply, &recorded);
 }
 
-static void reply_as_recorded(struct stand_in_run *state)
+static void reply_as_recorded(struct recorded_tool_run *state)
 {
     struct tool_run *run = state->run;
     struct recorded_outcome *outcome = state->outcome;
@@ -58,7 +58,7 @@ static void reply_as_recorded(struct stand_in_run *state)
     } else if (is_outcome(outcome, "artifact") || (result && result->truncated)) {
         reply_outcome(&reply, run, outcome);
     } else if (result && result->output) {
-        tool_reply_page(&reply, xstrdup(result->output)); /* made small for the model when it was recorded */
+        tool_reply_page(&reply, xstrdup(result->output)); /* it was shortened for the model when it was recorded */
     } else if (finished && finished->failure && finished->failure->error) {
         tool_reply_error(&reply, "%s", finished->failure->error);
         reply.final = !finished->failure->retryable;
@@ -72,7 +72,7 @@ static void reply_as_recorded(struct stand_in_run *state)
 
 static void run_work(struct loop_work *work)
 {
-    struct stand_in_run *state = CONTAINER_OF(work, struct stand_in_run, work);
+    struct recorded_tool_run *state = CONTAINER_OF(work, struct recorded_tool_run, work);
     const struct tool_run *run = state->run;
 
     if (run->confirm_write)
@@ -84,7 +84,7 @@ static void run_work(struct loop_work *work)
 
 static void worked(struct loop_work *work)
 {
-    struct stand_in_run *state = CONTAINER_OF(work, struct stand_in_run, work);
+    struct recorded_tool_run *state = CONTAINER_OF(work, struct recorded_tool_run, work);
 
     if (state->lost && !state->outcome->lost)
         state->outcome->lost = xstrdup(state->err.text);
@@ -93,7 +93,7 @@ static void worked(struct loop_work *work)
 
 static void answer(struct loop_timer *timer)
 {
-    struct stand_in_run *state = (struct stand_in_run *)timer;
+    struct recorded_tool_run *state = (struct recorded_tool_run *)timer;
     struct tool_run *run = state->run;
     const struct recorded_outcome *outcome = state->outcome;
     bool proposes = outcome && outcome->proposed && outcome->proposed->files.items && !run->confirm_write;
@@ -108,10 +108,10 @@ static void answer(struct loop_timer *timer)
         reply_as_recorded(state);
 }
 
-/* What became of the call, of those that have not been told yet. */
+/* The first outcome of the call that was not used yet. */
 static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
 {
-    const struct stand_in *stand_in = tool->data;
+    const struct recorded_tool *stand_in = tool->data;
 
     for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
         struct recorded_outcome *each = &stand_in->recording->outcomes[i];
@@ -141,12 +141,12 @@ const char *recording_lost(const struct recording *recording, const char *call)
     return lost;
 }
 
-/* What was recorded of this call, where one differs from another. */
-static enum effect stand_in_effect(const struct tool *tool, const struct tool_env *env, const char *call,
-                                   const struct json *arguments)
+/* The recorded effect of this call, for tools whose effect depends on the call. */
+static enum effect recorded_tool_effect(const struct tool *tool, const struct tool_env *env, const char *call,
+                                        const struct json *arguments)
 {
     const struct recorded_outcome *outcome = next_outcome(tool, call);
-    const struct recording *recording = ((const struct stand_in *)tool->data)->recording;
+    const struct recording *recording = ((const struct recorded_tool *)tool->data)->recording;
 
     (void)env;
     (void)arguments;
@@ -158,8 +158,8 @@ static enum effect stand_in_effect(const struct tool *tool, const struct tool_en
     return tool->spec.effect;
 }
 
-/* The user stopped the turn while it ran: it failed, and its tool came back after that. A call that fails by itself has
- * nothing left to come back. */
+/* True if the user stopped the turn while the call ran: the call failed, and its tool returned after that. A call
+ * that fails on its own has no late return. */
 static bool was_stopped(const struct recorded_outcome *outcome)
 {
     return is_outcome(outcome, "failure") && outcome->late_ms >= 0;
@@ -167,7 +167,7 @@ static bool was_stopped(const struct recorded_outcome *outcome)
 
 static void stop_again(struct loop_timer *timer)
 {
-    struct stand_in_run *state = (struct stand_in_run *)timer;
+    struct recorded_tool_run *state = (struct recorded_tool_run *)timer;
 
     state->run->stop_turn(state->run);
 }
@@ -177,17 +177,17 @@ static int64_t elapsed_us(const struct recorded_outcome *outcome)
     return outcome && outcome->finished ? outcome->finished->elapsed_ms * 1000 : 0;
 }
 
-/* A call that timed out is silent until it is told to stop: however long it may take here, it times out again. */
-static void stand_in_start(struct tool_run *run)
+/* A call that timed out stays silent until it is canceled, so it times out again whatever its limit is here. */
+static void recorded_tool_start(struct tool_run *run)
 {
-    struct stand_in_run *state = xcalloc(1, sizeof(*state));
+    struct recorded_tool_run *state = xcalloc(1, sizeof(*state));
     struct loop *loop = run->env->loop;
     struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
     bool asks;
 
     asks = outcome && outcome->proposed && !run->confirm_write;
     if (outcome)
-        outcome->used = !asks || is_outcome(outcome, "denied"); /* a refused one is not executed again */
+        outcome->used = !asks || is_outcome(outcome, "denied"); /* a denied call is not executed again */
     state->run = run;
     state->outcome = outcome;
     state->started_us = loop_now_us(loop);
@@ -197,10 +197,10 @@ static void stand_in_start(struct tool_run *run)
                          !asks && was_stopped(outcome) ? stop_again : answer);
 }
 
-/* One that came late comes back when it did; any other now, so that nothing waits for it. */
-static void stand_in_cancel(struct tool_run *run)
+/* A late call returns at its recorded time; any other returns now, so that nothing waits for it. */
+static void recorded_tool_cancel(struct tool_run *run)
 {
-    struct stand_in_run *state = run->state;
+    struct recorded_tool_run *state = run->state;
     struct loop *loop = run->env->loop;
 
     if (!state || state->working)
@@ -221,8 +221,8 @@ static char **copy_keys(const struct event_strs *keys)
     return list;
 }
 
-/* What a transcript does not say of a tool but shows: the longest wait it was given, and whether a timeout was the end
- * of it. */
+/* Derives limits that a transcript does not state: the longest wait the tool was given, and whether a timeout blocked
+ * it. */
 static void guess_limits(const struct recording *recording, struct tool_spec *spec)
 {
     int64_t longest_ms = 0;
@@ -240,9 +240,10 @@ static void guess_limits(const struct recording *recording, struct tool_spec *sp
     spec->timeout_s = (double)longest_ms / 1000;
 }
 
-static struct stand_in *make_stand_in(struct recording *recording, const char *name, const struct event_tool_info *spec)
+static struct recorded_tool *make_stand_in(struct recording *recording, const char *name,
+                                           const struct event_tool_info *spec)
 {
-    struct stand_in *stand_in = xcalloc(1, sizeof(*stand_in));
+    struct recorded_tool *stand_in = xcalloc(1, sizeof(*stand_in));
     bool has_schema = spec->parameters && spec->parameters[0] == '{';
 
     stand_in->recording = recording;
@@ -257,20 +258,20 @@ static struct stand_in *make_stand_in(struct recording *recording, const char *n
                  .idempotent = spec->idempotent,
                  .resource_keys = (const char *const *)stand_in->keys,
                  .parameters = stand_in->parameters},
-        .effect = stand_in_effect,
-        .start = stand_in_start,
-        .cancel = stand_in_cancel,
+        .effect = recorded_tool_effect,
+        .start = recorded_tool_start,
+        .cancel = recorded_tool_cancel,
         .data = stand_in,
     };
     guess_limits(recording, &stand_in->tool.spec);
-    GROW(recording->stand_ins, recording->stand_in_count, recording->stand_in_room);
-    recording->stand_ins[recording->stand_in_count++] = stand_in;
+    GROW(recording->stand_ins, recording->recorded_tool_count, recording->recorded_tool_room);
+    recording->stand_ins[recording->recorded_tool_count++] = stand_in;
     return stand_in;
 }
 
 static bool is_stand_in(const struct tool *tool)
 {
-    return tool->start == stand_in_start;
+    return tool->start == recorded_tool_start;
 }
 
 static bool same_tool(const struct tool *tool, const struct tool *other)
@@ -280,13 +281,13 @@ static bool same_tool(const struct tool *tool, const struct tool *other)
            strcmp(tool->spec.description, other->spec.description) == 0;
 }
 
-/* One recorded tool: stands in where there is none, or where only another stand-in is. */
-static int stand_in_for(struct recording *recording, struct registry *registry, const struct event_tool_info *spec,
-                        struct tool_changes *changes, struct err *err)
+/* Adds one stand-in. It replaces an older stand-in, and with `scripts` a tool that runs programs, but no other tool. */
+static int recorded_tool_for(struct recording *recording, struct registry *registry, const struct event_tool_info *spec,
+                             struct tool_changes *changes, struct err *err)
 {
     const char *name = spec->name ? spec->name : "";
     const struct tool *there = registry_find(registry, name);
-    struct stand_in *stand_in;
+    struct recorded_tool *stand_in;
 
     if (there && !is_stand_in(there) && !(recording->scripts && there->spec.real_time))
         return 0;
@@ -302,7 +303,7 @@ int recording_stand_ins(struct recording *recording, struct registry *registry, 
 {
     recording->scripts = scripts;
     for (size_t i = 0; i < recording->tools.count; i++)
-        if (stand_in_for(recording, registry, &recording->tools.items[i], NULL, err) < 0)
+        if (recorded_tool_for(recording, registry, &recording->tools.items[i], NULL, err) < 0)
             return -1;
     return 0;
 }
@@ -331,7 +332,7 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
         registry_remove(registry, tool->spec.name);
     }
     for (size_t i = 0; i < tools->count; i++)
-        if (stand_in_for(recording, registry, &tools->items[i], changes, &err) < 0)
+        if (recorded_tool_for(recording, registry, &tools->items[i], changes, &err) < 0)
             log_warn("a recorded tool is left out: %s", err.text);
 }
 

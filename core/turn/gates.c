@@ -1,20 +1,29 @@
-/* Two questions, kept apart: does stepping hold here, and does a breakpoint? Stepping looks only at the kind of gate.
- * After a tool and at a budget there is nothing to decide, so only a breakpoint holds there. A breakpoint is asked
- * first because its text says more than "step". */
+/* Decides whether a turn pauses at a gate, and holds it there.
+ *
+ * gates_hold answers two separate questions: does stepping pause here, and does a breakpoint? Stepping looks only at
+ * the kind of gate. After a tool and at a budget the user has nothing to decide, so only a breakpoint pauses there.
+ * Breakpoints come first because their text says more than "step".
+ *
+ * turn_hold pauses. Holds queue up: several calls of a wave may stop at once, but the user looks at one at a time. So
+ * only the first is "held" in the journal, and the clocks stop as long as the queue is not empty. gate_redact removes
+ * secrets from what the screen shows of a hold. */
 
-#include "gate.h"
+#include "gates.h"
 #include "base/arena.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/redact.h"
 #include "base/strbuf.h"
+#include "turn.h"
 #include "workspace/glob.h"
+#include <string.h>
 
 static const struct {
     const char *name, *brief;
-    bool steps;   /* stepping holds here */
-    bool in_wave; /* STEP_WAVE goes past it */
+    bool steps;   /* stepping pauses here */
+    bool in_wave; /* STEP_WAVE passes it */
 } gate_table[GATE_COUNT] = {
     [GATE_MODEL] = {"before model", "model", true, false},
     [GATE_ANSWER] = {"after answer", "answer", true, false},
@@ -65,7 +74,7 @@ void gates_release(struct gates *gates)
     gates_init(gates);
 }
 
-/* "80%" or "80" → 0.8; -1 when it is neither. */
+/* "80%" or "80" → 0.8; -1 if it is neither. */
 static double read_share(const char *text)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -95,11 +104,11 @@ static int check_value(struct breakpoint *point, struct err *err)
         return point->glob ? 0 : -1;
     case BREAK_EFFECT:
         if (effect_from_name(value) == EFFECT_UNKNOWN)
-            return err_set(err, "there is no effect \"%.60s\" (READ_ONLY, LOCAL_WRITE, NETWORK or DESTRUCTIVE)", value);
+            return err_set(err, "unknown effect \"%.60s\" (READ_ONLY, LOCAL_WRITE, NETWORK or DESTRUCTIVE)", value);
         break;
     case BREAK_OUTCOME:
         if (outcome_from_name(value) < 0)
-            return err_set(err, "there is no outcome \"%.60s\" (result, timeout, failure, denied or artifact)", value);
+            return err_set(err, "unknown outcome \"%.60s\" (result, timeout, failure, denied or artifact)", value);
         break;
     case BREAK_BUDGET:
         point->share = read_share(value);
@@ -110,7 +119,7 @@ static int check_value(struct breakpoint *point, struct err *err)
     case BREAK_GATE:
         if (gate_from_name(value) < 0)
             return err_set(err,
-                           "there is no gate \"%.60s\" (model, answer, wave, tool, write, result, reflect, finalize "
+                           "unknown gate \"%.60s\" (model, answer, wave, tool, write, result, reflect, finalize "
                            "or budget)",
                            value);
         break;
@@ -192,7 +201,7 @@ void gates_turn_started(struct gates *gates)
         gates->breaks[i].hit = false;
 }
 
-/* A model may well write "./src/a.c" where a person breaks on src/a.c. */
+/* The model may write "./src/a.c" where the user's breakpoint is on src/a.c. */
 static bool path_matches(const struct glob *glob, const char *path)
 {
     while (path[0] == '.' && path[1] == '/')
@@ -200,7 +209,7 @@ static bool path_matches(const struct glob *glob, const char *path)
     return glob_match(glob, path);
 }
 
-/* Neither spelling evades a breakpoint: the path as it is written counts, and where its links lead. */
+/* Compares both the path as written and its target after links, so that no spelling evades a breakpoint. */
 static bool leads_to_match(const struct glob *glob, const struct beneath *root, const char *path)
 {
     struct err ignored = ERR_INIT;
@@ -214,7 +223,7 @@ static bool leads_to_match(const struct glob *glob, const struct beneath *root, 
     return found;
 }
 
-/* What the call says it will touch, before it runs, and what it would really write, once that is known. */
+/* The paths in the arguments, and the paths of the proposed write once it is known. */
 static bool touches(const struct glob *glob, const struct gate_view *view)
 {
     static const char *const names[] = {"path", "from", "to"};
@@ -253,7 +262,7 @@ static bool matches(struct breakpoint *point, const struct gate_view *view)
     return false;
 }
 
-/* All of them are looked at, so that a budget breakpoint that matches here is spent even when another one is named. */
+/* Checks all breakpoints, so that a matching budget breakpoint is used up even if another one is reported. */
 static const struct breakpoint *break_here(struct gates *gates, const struct gate_view *view)
 {
     const struct breakpoint *first = NULL;
@@ -291,6 +300,153 @@ const char *gates_hold(struct gates *gates, const struct gate_view *view, int *b
     if (!why && steps_here(gates, view->gate))
         why = "step";
     if (why)
-        gates->pause = false; /* whoever asked to stop has what they wanted */
+        gates->pause = false; /* the requested pause happens here */
     return why;
+}
+
+/* ---- holding ---- */
+
+static void emit_held(struct turn *turn)
+{
+    const struct hold *hold = turn->holds;
+
+    hold_clock_stop(&turn->clock);
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_HELD,
+                         .held = {.gate = gate_name(hold->gate), .call = hold->call ? hold->call->id : NULL}});
+    turn_clock_changed(turn);
+}
+
+void turn_hold(struct turn *turn, const struct hold *hold)
+{
+    struct hold *copy = xcalloc(1, sizeof(*copy));
+    struct hold **place = &turn->holds;
+
+    *copy = *hold;
+    copy->why = xstrdup(hold->why);
+    while (*place)
+        place = &(*place)->next;
+    *place = copy;
+    if (turn->holds == copy)
+        emit_held(turn);
+}
+
+bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_call *call,
+                  void (*go)(struct turn *, struct turn_call *))
+{
+    const char *why;
+    int breakpoint;
+
+    if (turn->cancelled)
+        return false;
+    why = gates_hold(engine_gates_mutable(turn->engine), view, &breakpoint);
+    if (!why)
+        return false;
+    if (!turn->config->interactive) {
+        /* No user can continue it. The journal shows where the turn would have paused. */
+        const char *gate = gate_name(view->gate);
+
+        emit(&turn->emitter,
+             &(struct event){.type = EVENT_HELD, .held = {.gate = gate, .call = call ? call->id : NULL}});
+        emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
+        return false;
+    }
+    turn_hold(
+        turn,
+        &(struct hold){
+            .gate = view->gate, .why = (char *)why, .limit = -1, .breakpoint = breakpoint, .call = call, .go = go});
+    return true;
+}
+
+void turn_release(struct turn *turn, const char *by)
+{
+    struct hold *hold = turn->holds;
+
+    turn->holds = hold->next;
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(hold->gate), .by = by}});
+    hold_clock_go(&turn->clock);
+    if (turn->holds)
+        emit_held(turn);
+    else
+        turn_clock_changed(turn);
+    hold->go(turn, hold->call);
+    free(hold->why);
+    free(hold);
+}
+
+void turn_release_all(struct turn *turn, const char *by)
+{
+    while (turn->holds)
+        turn_release(turn, by);
+}
+
+/* ---- redaction ---- */
+
+struct gate_redaction {
+    char *arguments, *result;
+    struct message_list messages;
+};
+
+struct gate_redaction *gate_redact_new(void)
+{
+    struct gate_redaction *redacted = xcalloc(1, sizeof(*redacted));
+    message_list_init(&redacted->messages);
+    return redacted;
+}
+
+void gate_redact_free(struct gate_redaction *redacted)
+{
+    free(redacted->arguments);
+    free(redacted->result);
+    message_list_release(&redacted->messages);
+    free(redacted);
+}
+
+/* Arguments of a model may be invalid JSON. */
+static char *redacted_copy(const char *text)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (!text || json_check(text, strlen(text), JSON_DEPTH_MAX) != strlen(text))
+        return redact_copy(text);
+    return redact_json(&out, text, strlen(text)) ? strbuf_detach(&out, NULL) : xstrdup(text);
+}
+
+static void replace_redacted(char **redacted, const char **text)
+{
+    char *now = redacted_copy(*text);
+    if (*redacted && now && strcmp(*redacted, now) == 0) {
+        free(now); /* the caller of the previous gate_redact may still use it */
+    } else {
+        free(*redacted);
+        *redacted = now;
+    }
+    *text = *redacted;
+}
+
+static void redact_message(struct message *message)
+{
+    char *text = redacted_copy(message->text);
+    free(message->text);
+    message->text = text;
+    for (size_t i = 0; i < message->call_count; i++) {
+        text = redacted_copy(message->calls[i].arguments);
+        free(message->calls[i].arguments);
+        message->calls[i].arguments = text;
+    }
+}
+
+void gate_redact(struct gate_redaction *redacted, struct held_view *view)
+{
+    if (!redact_any())
+        return;
+    replace_redacted(&redacted->arguments, &view->arguments);
+    replace_redacted(&redacted->result, &view->result);
+    if (!view->messages)
+        return;
+    message_list_release(&redacted->messages);
+    message_list_copy(&redacted->messages, view->messages);
+    for (size_t i = 0; i < redacted->messages.count; i++)
+        redact_message(&redacted->messages.items[i]);
+    view->messages = &redacted->messages;
 }

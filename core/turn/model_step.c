@@ -1,15 +1,24 @@
-/* Asking the model: requests, deltas, failures and retries, reflection. */
+/* Asks the model: requests, deltas, failures and retries, reflection.
+ *
+ * turn_ask_model sends a request. Deltas are coalesced and recorded; on_model_reply takes the reply, retries a
+ * failure, or passes the answer to turn_take_reply, which charges the budget and runs its calls. The last parts decide
+ * when to reflect and how hard the model thinks. */
 
+#include "model_step.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
-#include "model/retry.h"
+#include "model/provider.h"
 #include "turn.h"
+#include <ctype.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #define DELTA_US  33000               /* one frame: faster pieces become one event */
-#define DELTA_MAX ((size_t)512 << 10) /* bytes of an answer that are told as they come; the rest comes with its end */
+#define DELTA_MAX ((size_t)512 << 10) /* bytes of an answer recorded as deltas; the rest comes with its end */
 
 static void send_request(struct turn *turn);
 static void listen_to_model(struct turn *turn);
@@ -18,7 +27,7 @@ static void listen_to_model(struct turn *turn);
 
 static void flush_deltas(struct turn *turn)
 {
-    loop_timer_stop(turn->harness->loop, &turn->delta_timer);
+    loop_timer_stop(turn->config->loop, &turn->delta_timer);
     if (turn->delta_text.len == 0 && turn->delta_thinking.len == 0)
         return;
     emit(&turn->emitter,
@@ -42,7 +51,7 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
 
     size_t len = (text ? strlen(text) : 0) + (thinking ? strlen(thinking) : 0);
 
-    /* Each piece is journaled, and once more with the answer. An answer that is cut off must not fill the disk. */
+    /* The journal has each piece twice: as a delta and in the answer. An answer without end must not fill the disk. */
     if (turn->reflecting || len > DELTA_MAX - turn->delta_bytes) {
         turn->delta_bytes = DELTA_MAX;
         return;
@@ -53,8 +62,7 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
     if (thinking)
         strbuf_addstr(&turn->delta_thinking, thinking);
     if (!loop_timer_armed(&turn->delta_timer))
-        loop_timer_start(turn->harness->loop, &turn->delta_timer, loop_now_us(turn->harness->loop) + DELTA_US,
-                         delta_due);
+        loop_timer_start(turn->config->loop, &turn->delta_timer, loop_now_us(turn->config->loop) + DELTA_US, delta_due);
 }
 
 /* ---- answers ---- */
@@ -84,7 +92,7 @@ static void charge_reply(struct turn *turn, const struct model_reply *reply)
     budget_charge(&turn->budget, &reply->usage, reply->cost_usd);
 }
 
-/* The journal holds valid UTF-8 only. What runs must go by the same names as what was recorded. */
+/* The journal holds valid UTF-8 only. The names that run must be the names that were recorded. */
 static void scrub(char **text)
 {
     struct strbuf clean = STRBUF_INIT;
@@ -122,21 +130,21 @@ static void retry_due(struct loop_timer *timer)
 
     turn->asking = false;
     if (turn->holds)
-        turn->retry_parked = true; /* nobody is asked while the user decides whether to go on */
+        turn->retry_parked = true; /* no request runs while the user decides whether to continue */
     else
         turn_retry(turn);
 }
 
-/* How long the model may want to be left alone. A person who is there can raise the turn's time once more by as much as
- * it has; where nobody is, what is left is all there is. */
+/* The longest delay that a server may ask for. A user can extend the turn's time once more by its limit; without a
+ * user only the time left counts. */
 static int64_t patience_ms(const struct turn *turn)
 {
     double left_ms = budget_remaining_s(&turn->budget) * 1000;
 
-    return (int64_t)(turn->harness->interactive ? left_ms + budget_limit(&turn->budget, BUDGET_WALL_MS) : left_ms);
+    return (int64_t)(turn->config->interactive ? left_ms + budget_limit(&turn->budget, BUDGET_WALL_MS) : left_ms);
 }
 
-/* What the user can do about it, where only the turn knows. */
+/* Adds advice for the user that depends on the turn. */
 static void add_advice(struct strbuf *error, const struct turn *turn, bool too_late)
 {
     if (turn->reply.too_long)
@@ -155,18 +163,17 @@ static void ask_again(struct turn *turn, struct turn_call *none)
         turn_retry(turn);
 }
 
-/* What was shown of an answer that broke off is not taken back by itself: whoever has read it says whether to ask
- * again. */
+/* A request whose answer broke off after parts of it were shown is not repeated automatically: the user decides. */
 static void failed(struct turn *turn)
 {
     const struct model_reply *reply = &turn->reply;
     struct compacted smaller;
     bool less = reply->too_long && turn->shortened != turn->step && turn_make_smaller(turn, &smaller);
-    bool worth = reply->retryable && turn->attempt < turn->harness->model_attempts && !budget_expired(&turn->budget);
+    bool worth = reply->retryable && turn->attempt < turn->config->model_attempts && !budget_expired(&turn->budget);
     bool too_late = worth && reply->retry_after_ms > patience_ms(turn);
     bool again = less || (worth && !too_late);
-    bool held = again && !less && turn->shown && turn->harness->interactive;
-    int64_t wait_ms = less || held ? 0 : retry_delay_ms(reply, turn->attempt, turn->harness->model_jitter);
+    bool held = again && !less && turn->shown && turn->config->interactive;
+    int64_t wait_ms = less || held ? 0 : retry_delay_ms(reply, turn->attempt, turn->config->model_jitter);
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
 
     strbuf_addstr(&error, reply->error);
@@ -190,12 +197,13 @@ static void failed(struct turn *turn)
                             .gate = GATE_MODEL, .why = (char *)"its answer broke off", .limit = -1, .go = ask_again});
         return;
     }
-    turn->asking = true; /* still: the deadline cuts the wait short as well */
-    loop_timer_start(turn->harness->loop, &turn->wait_timer, loop_now_us(turn->harness->loop) + wait_ms * 1000,
+    turn->asking = true; /* still true: the deadline ends this wait too */
+    loop_timer_start(turn->config->loop, &turn->wait_timer, loop_now_us(turn->config->loop) + wait_ms * 1000,
                      retry_due);
 }
 
-/* Who stopped the recorded turn is not here to do it again. At a gate it had not asked yet: that step was none. */
+/* The recorded turn was stopped by its user, who is not here to do it again. If it stopped at the gate before the
+ * request, that step does not count. */
 static void end_as_recorded(struct turn *turn)
 {
     if (turn->reply.unasked)
@@ -203,7 +211,7 @@ static void end_as_recorded(struct turn *turn)
     turn_end(turn, turn->reply.ends);
 }
 
-/* In the record, where one character may take six. */
+/* The length in the journal, where one character may take six bytes. */
 static size_t printed_length(const char *text)
 {
     size_t len = text ? strlen(text) : 0;
@@ -211,7 +219,7 @@ static size_t printed_length(const char *text)
     return len && len <= MODEL_BYTES_MAX ? json_printed_length(text, len) : len;
 }
 
-/* Whoever answers, a recording too: what is too much to be taken up at once is no answer, and none of it runs. */
+/* An answer that is too large to process at once is an error, and none of its calls run. Recorded answers too. */
 static void bound_reply(struct model_reply *reply)
 {
     size_t bytes, values = 0;
@@ -328,7 +336,7 @@ static void reflection_timed_out(struct loop_timer *timer)
     reflected(turn, &reflection);
 }
 
-/* The tools of the turn, as the model hears of them. */
+/* The turn's tools, as sent to the model. */
 static struct tool_offer *make_offers(const struct turn *turn)
 {
     struct tool_offer *offers = xcalloc(turn->tool_count + 1, sizeof(*offers));
@@ -363,14 +371,14 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     listen_to_model(turn);
     message_list_init(&question);
     reflect_messages(&question, &turn->messages, turn->state.failures.buf);
-    loop_timer_start(turn->harness->loop, &turn->wait_timer,
-                     loop_now_us(turn->harness->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
+    loop_timer_start(turn->config->loop, &turn->wait_timer,
+                     loop_now_us(turn->config->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
     turn->asked->ops->ask(
         turn->asked,
         &(struct model_request){.step = turn->step,
                                 .reflection = true,
                                 .messages = &question,
-                                .tools = offers, /* a conversation with calls is not understood without them */
+                                .tools = offers, /* models do not understand a conversation with calls without them */
                                 .tool_count = turn->tool_count,
                                 .timeout_ms = (int64_t)timeout_s * 1000},
         &turn->listener);
@@ -392,12 +400,12 @@ void turn_reflect(struct turn *turn)
 
 /* ---- requests ---- */
 
-static void on_done(struct model_listener *listener, struct model_reply *take_reply)
+static void on_model_reply(struct model_listener *listener, struct model_reply *take_reply)
 {
     struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
 
     turn->asking = false;
-    loop_timer_stop(turn->harness->loop, &turn->wait_timer);
+    loop_timer_stop(turn->config->loop, &turn->wait_timer);
     if (turn->reflecting) {
         struct reflection reflection = reflect_result(take_reply);
 
@@ -414,16 +422,16 @@ static void on_done(struct model_listener *listener, struct model_reply *take_re
     turn->reply = *take_reply;
     memset(take_reply, 0, sizeof(*take_reply));
     if (turn->holds)
-        turn->reply_parked = true; /* the wall clock ran out and the user is deciding; after_budget takes it up */
+        turn->reply_parked = true; /* the wall clock ran out and the user is deciding; after_budget continues */
     else
         turn_take_reply(turn);
 }
 
-/* Whoever is asked now is also whoever is cancelled, though another may be asked next. */
+/* Remembers the model of this request: a cancel must reach this one, even if the next request uses another. */
 static void listen_to_model(struct turn *turn)
 {
     turn->asked = engine_provider(turn->engine);
-    turn->listener = (struct model_listener){.delta = on_delta, .done = on_done};
+    turn->listener = (struct model_listener){.delta = on_delta, .done = on_model_reply};
 }
 
 static void send_request(struct turn *turn)
@@ -467,9 +475,147 @@ void turn_ask_model(struct turn *turn, struct turn_call *none)
 void turn_stop_asking(struct turn *turn)
 {
     flush_deltas(turn);
-    loop_timer_stop(turn->harness->loop, &turn->wait_timer);
+    loop_timer_stop(turn->config->loop, &turn->wait_timer);
     if (turn->asking && turn->asked)
         turn->asked->ops->cancel(turn->asked);
     turn->asking = false;
     turn->reflecting = false;
+}
+
+/* ---- reflect ---- */
+
+/* Reflection, except for the waiting, which the engine does. Every path ends in a struct reflection: a missing slot,
+ * a passed deadline or a failing model give a stub, and a stub always lets the turn continue. */
+
+#define TIMEOUT_MAX_S 30
+#define TIMEOUT_MIN_S 5
+
+void reflection_release(struct reflection *reflection)
+{
+    free(reflection->text);
+    *reflection = (struct reflection){0};
+}
+
+static struct reflection stub(char *take_text)
+{
+    return (struct reflection){.text = take_text, .should_continue = true, .stub = true};
+}
+
+int reflect_timeout_s(double remaining_s)
+{
+    if (!(remaining_s > TIMEOUT_MIN_S))
+        return TIMEOUT_MIN_S;
+    return remaining_s < TIMEOUT_MAX_S ? (int)remaining_s : TIMEOUT_MAX_S;
+}
+
+bool reflect_early(struct budget *budget, struct reflection *out, int *timeout_s)
+{
+    if (!budget_claim_reflection(budget)) {
+        *out = stub(xstrdup("[budget exhausted]"));
+        return true;
+    }
+    if (budget_expired(budget)) {
+        *out = stub(xstrdup("[deadline expired]"));
+        return true;
+    }
+    *timeout_s = reflect_timeout_s(budget_remaining_s(budget));
+    return false;
+}
+
+/* Returns the text after the word STOP, or NULL if the answer does not begin with it. "STOPPING" is another word. The
+ * word is not part of the text: should_continue holds it, and a recording restores both. */
+static const char *after_stop(const char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    if (strncmp(text, "STOP", 4) != 0)
+        return NULL;
+    text += 4;
+    if (isalnum((unsigned char)*text) || *text == '_')
+        return NULL;
+    while (isspace((unsigned char)*text) || (*text && strchr(".,:;!-", *text)))
+        text++;
+    return text;
+}
+
+struct reflection reflect_result(const struct model_reply *reply)
+{
+    if (reply->error)
+        return stub(xasprintf("[reflection failed: %s]", reply->error));
+    const char *text = reply->text ? reply->text : "";
+    const char *rest = after_stop(text);
+    return (struct reflection){.text = xstrdup(rest ? rest : text), .should_continue = !rest};
+}
+
+void reflect_messages(struct message_list *out, const struct message_list *turn, const char *failures)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    message_list_copy(out, turn);
+    strbuf_addstr(&text, "Look back at your last step before you go on. ");
+    if (failures && *failures)
+        strbuf_addf(&text, "This went wrong:\n%s%s", failures, failures[strlen(failures) - 1] == '\n' ? "" : "\n");
+    strbuf_addstr(&text,
+                  "In at most three sentences: what did you learn, and what will you do differently? Call no tool. "
+                  "If going on cannot help, begin your answer with the word STOP and say why.");
+    message_list_add(out, ROLE_USER, text.buf)->meaning = "reflection";
+}
+
+/* ---- thinking ---- */
+
+static const struct {
+    const char *name;
+    int tokens;
+} levels[] = {
+    [THINKING_OFF] = {"OFF", 0},
+    [THINKING_LOW] = {"LOW", 500},
+    [THINKING_MEDIUM] = {"MEDIUM", 2000},
+    [THINKING_HIGH] = {"HIGH", 5000},
+};
+
+const char *thinking_level_name(enum thinking_level level)
+{
+    return levels[level].name;
+}
+
+enum thinking_level thinking_level_from_name(const char *name)
+{
+    for (int level = THINKING_OFF; name && level <= THINKING_HIGH; level++)
+        if (strcasecmp(name, levels[level].name) == 0)
+            return (enum thinking_level)level;
+    return THINKING_OFF;
+}
+
+int thinking_tokens(enum thinking_level level)
+{
+    return levels[level].tokens;
+}
+
+void thinking_init(struct thinking *thinking, enum thinking_level level)
+{
+    *thinking = (struct thinking){.level = level, .reflect_on_tool_error = true};
+}
+
+void thinking_on_turn_start(struct thinking *thinking)
+{
+    thinking->turn++;
+    thinking->error_seen = false;
+}
+
+void thinking_on_tool_error(struct thinking *thinking)
+{
+    thinking->error_seen = true;
+}
+
+bool thinking_should_reflect(const struct thinking *thinking)
+{
+    if (thinking->level == THINKING_OFF)
+        return false;
+    if (thinking->error_seen && thinking->reflect_on_tool_error)
+        return true;
+    return thinking->reflect_every > 0 && thinking->turn % thinking->reflect_every == 0;
+}
+
+void thinking_reflected(struct thinking *thinking)
+{
+    thinking->error_seen = false;
 }
