@@ -1,8 +1,10 @@
-/* The child puts the layers on before it knows what it will run, so that a request waits for nothing but its script.
- * What depends on the request, the limit on processor time, the supervisor sets from outside: it may, the child may
- * not.
+/* Runs one script in a sandboxed child process.
  *
- * Between the script's arrival and its first line nothing is loaded and next to nothing allocated. */
+ * The child enters the sandbox layers before it knows its script, so a request waits only for the script itself. The
+ * limit on processor time depends on the request. The supervisor sets it from outside, because the child may no longer
+ * change limits.
+ *
+ * Between the script's arrival and its first line the child loads nothing and allocates next to nothing. */
 
 #include "child.h"
 #include "base/json.h"
@@ -20,10 +22,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* How long a child waits for its end after it has told the script's. */
+/* How long a child waits for the supervisor's kill after it has reported the end of its script. */
 #define UNHEARD_MS 200
 
-/* Each descriptor where it belongs. They may stand in each other's way, so they first move out of it. */
+/* Moves each descriptor to its fixed number. First moves all of them out of the way, because the numbers may
+ * overlap. */
 static int place_descriptors(int script, int events, int out, int err)
 {
     const int from[] = {out, err, events, script}, to[] = {1, 2, CHILD_EVENTS, CHILD_SCRIPT};
@@ -55,7 +58,7 @@ static int read_all(int fd, void *bytes, size_t len)
     return 0;
 }
 
-/* A child that cannot put a layer on, or a file in its place, runs nothing and says so when it is asked to. */
+/* A child that cannot enter a layer or place a file runs nothing. It reports the reason when a script arrives. */
 static _Noreturn void refuse(const char *why)
 {
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
@@ -72,8 +75,7 @@ static _Noreturn void refuse(const char *why)
     _exit(written == (ssize_t)end.len ? 0 : STATUS_UNTOLD);
 }
 
-/* So many bytes of the run, with a NUL behind them; the child ends where they do not come: it is not needed any more.
- */
+/* Reads `len` bytes of the run and adds a NUL. Exits the child if they do not arrive: then it is no longer needed. */
 static char *read_part(size_t len)
 {
     char *bytes = xmalloc(len + 1);
@@ -84,7 +86,7 @@ static char *read_part(size_t len)
     return bytes;
 }
 
-/* The files, before there is a script that could be in their way. */
+/* Places the files before a script runs that could interfere. */
 static void place_files(size_t len)
 {
     CLEANUP(free) char *packed = read_part(len);
@@ -105,8 +107,8 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
         _exit(STATUS_UNTOLD);
     if (place_descriptors(script, events, out, err) < 0)
         _exit(STATUS_UNTOLD);
-    /* What a limit on files or a closed pipe does is an error for the script, not its end; and what ends it is a signal
-     * that the supervisor can name, whatever a sanitizer would do with it. */
+    /* Exceeding the file limit or writing to a closed pipe is an error for the script and does not kill it. A signal
+     * that does kill it must be one that the supervisor can name, so a sanitizer must not handle it. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < COUNT_OF(deadly); i++)
@@ -134,8 +136,9 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
     run.limit = header.limit;
     if (pyhost_run(&run, CHILD_EVENTS) < 0)
         _exit(STATUS_UNTOLD);
-    /* The supervisor ends it when it has told the host: to die here would keep the processor from it for longer than
-     * the script may have run. Unless the script saw to it that the end was never heard. */
+    /* The supervisor kills this child after it has reported to the host. Exiting here would occupy the processor for
+     * longer than the script may have run. The timeout covers a script that kept the supervisor from reading the
+     * end. */
     poll(NULL, 0, UNHEARD_MS);
     _exit(0);
 }

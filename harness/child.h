@@ -1,7 +1,7 @@
 #pragma once
-/* A child: waits for one script, runs it, and is gone. */
+/* A child process that waits for one script, runs it, and exits. */
 
 struct sandbox;
 
-/* In the process that was just forked from the zygote `parent`. The descriptors are those the zygote made for it. */
+/* Call in the process just forked from the zygote `parent`. The descriptors are those that the zygote made for it. */
 _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err);

@@ -1,3 +1,5 @@
+/* Escapes NUL in JSON texts, which C strings cannot hold. */
+
 #include "escape.h"
 #include "base/arena.h"
 #include <string.h>
@@ -14,7 +16,7 @@ const char *escape_without_nul(struct arena *arena, const char *text, size_t len
             continue;
         if (len - i >= 6 && memcmp(copy + i, "\\u0000", 6) == 0)
             memcpy(copy + i, "\\ufffd", 6);
-        i++; /* what is escaped begins no escape */
+        i++; /* an escaped backslash starts no escape */
     }
     return copy;
 }

@@ -1,11 +1,11 @@
 #pragma once
-/* NUL in JSON texts. Every text of ours is a C string, and the parser refuses `\u0000`; the harness must answer a text
- * that holds one all the same. */
+/* Replaces NUL in JSON texts. All texts here are C strings, and the parser rejects `\u0000`. The harness must still
+ * answer a line that holds one. */
 
 #include <stddef.h>
 
 struct arena;
 
-/* The same JSON text with U+FFFD for every escaped NUL, byte for byte at the same place; `text` itself if it has none.
- */
+/* Returns the same JSON text with U+FFFD for every escaped NUL; all bytes keep their offsets. Returns `text` itself if
+ * it has no NUL. */
 const char *escape_without_nul(struct arena *arena, const char *text, size_t len);

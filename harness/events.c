@@ -1,9 +1,11 @@
+/* Writes the events for the host, one JSON object per line. */
+
 #include "events.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include <unistd.h>
 
-/* More of an error than this is cut out of its middle. */
+/* A longer error message loses its middle. */
 #define MESSAGE_MAX   ((size_t)8 << 10)
 #define TRACEBACK_MAX ((size_t)64 << 10)
 
@@ -46,7 +48,7 @@ static void add_masked(struct event_sink *sink, struct json_writer *w, const cha
     json_add_strn(w, key, masked.buf, masked.len);
 }
 
-/* Masked first and cut then: half of a value would not be found. */
+/* Masks first, then cuts: half of a secret value would not be found. */
 static void add_cut(struct event_sink *sink, struct json_writer *w, const char *key, const char *text, size_t most)
 {
     CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT, cut = STRBUF_INIT;
@@ -68,7 +70,7 @@ static void add_cut(struct event_sink *sink, struct json_writer *w, const char *
     json_add_strn(w, key, cut.buf, cut.len);
 }
 
-/* A string of a value: masked where it must be. */
+/* Writes one string of a value, masked if necessary. */
 static void write_text(struct event_sink *sink, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT;
@@ -77,7 +79,7 @@ static void write_text(struct event_sink *sink, const char *text, size_t len)
     json_write_str(&sink->out, masked.buf, masked.len, JSON_COMPACT);
 }
 
-/* A value whose texts, names and numbers may tell a secret. As deep as the record parser lets values be. */
+/* Writes a value whose texts, names and numbers may contain a secret. The record parser limits the depth. */
 static void write_masked(struct event_sink *sink, const struct json *value)
 {
     const char *between = "";

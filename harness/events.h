@@ -1,6 +1,6 @@
 #pragma once
-/* The events that go to the host, one JSON object a line. Whatever a script said is written anew here, with secrets
- * masked and the execution's id put in: no byte of a script's own gets onto the protocol. */
+/* Writes the events for the host, one JSON object per line. It rebuilds all output of a script, masks secrets and adds
+ * the execution's id. A script never puts its own bytes on the protocol. */
 
 #include "base/strbuf.h"
 #include "mask.h"
@@ -20,7 +20,7 @@ void event_sink_release(struct event_sink *sink);
 /* `tools` is a list of names, `sandbox` the text of an object. */
 void event_ready(struct event_sink *sink, const struct json *tools, const char *sandbox, const char *missing_tools);
 void event_log(struct event_sink *sink, const char *level, const char *message, size_t len);
-/* Text that is masked already. */
+/* The text must be masked already. */
 void event_printed(struct event_sink *sink, const char *level, const char *message, size_t len);
 void event_intermediate(struct event_sink *sink, const char *label, size_t len, const struct json *data);
 void event_result(struct event_sink *sink, const struct json *data);

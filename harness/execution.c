@@ -1,6 +1,8 @@
-/* An execution ends in one of three ways: the child's end record, the child's death, or the supervisor's patience. In
- * each case what the pipes still hold is read, one error at most is written, then script_done; and then our ends are
- * closed, so that nothing can come later. */
+/* Sends a script to its child, reads the child's output and ends the execution.
+ *
+ * An execution ends in one of three ways: the child's end record, the child's death, or a limit of the supervisor. In
+ * each case it reads what the pipes still hold, writes at most one error, and then script_done. Then it closes its pipe
+ * ends, so no later output can arrive. */
 
 #include "execution.h"
 #include "base/mem.h"
@@ -65,7 +67,7 @@ static void send_message(struct execution *execution)
         if (count < 0 && errno == EAGAIN)
             return;
         if (count < 0)
-            break; /* it is gone, which the other pipes will tell */
+            break; /* the child is gone; the other pipes report that */
         execution->sent += (size_t)count;
     }
     explicit_bzero(execution->message.buf, execution->message.len); /* secrets */
@@ -94,7 +96,7 @@ void execution_begin(struct execution *execution, const struct request *request,
     if (limit_cpu) {
         const struct rlimit cpu = {execution->cpu_s, execution->cpu_s + 1};
 
-        prlimit(execution->child.pid, RLIMIT_CPU, &cpu, NULL); /* wall time is limited anyhow */
+        prlimit(execution->child.pid, RLIMIT_CPU, &cpu, NULL); /* if this fails, the limit on wall time still applies */
     }
     strbuf_add(&execution->message, &header, sizeof(header));
     strbuf_add(&execution->message, request->script, request->script_len);
@@ -112,7 +114,7 @@ void execution_begin(struct execution *execution, const struct request *request,
 
 /* ---- the end ---- */
 
-/* Reads once; false when there was nothing. */
+/* Reads once. Returns false if the pipe had no data. */
 static bool read_raw(struct execution *execution, int which)
 {
     ssize_t count = execution->child.fds[which] < 0 ? 0 : read(execution->child.fds[which], chunk, sizeof(chunk));
@@ -125,7 +127,8 @@ static bool read_raw(struct execution *execution, int which)
     return count > 0 || (count < 0 && errno == EINTR);
 }
 
-/* The last words: pipes hold a bounded number of bytes once nobody writes, and whoever still does is not waited for. */
+/* Reads the remaining output. A pipe without writers holds a bounded number of bytes; the round limit covers a process
+ * that still writes. */
 static void drain_raw(struct execution *execution)
 {
     for (int which = HAND_STDOUT; which <= HAND_STDERR; which++)
@@ -191,7 +194,7 @@ static void take_record(struct execution *execution, const struct record *record
     flush_printed(execution);
     switch (record->kind) {
     case RECORD_RESULT:
-        if (!execution->timed_out) /* one that comes after the time is none */
+        if (!execution->timed_out) /* ignore an error reported after the timeout */
             event_result(sink, record->value);
         break;
     case RECORD_INTERMEDIATE:
@@ -275,7 +278,7 @@ void execution_tick(struct execution *execution, int64_t now_us)
     finish_timed_out(execution, "");
 }
 
-/* How a child can end without saying so. */
+/* Names the cause of an end that the child did not report. */
 static void tell_cause(struct strbuf *out, const struct execution *execution, int status)
 {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -304,7 +307,7 @@ void execution_exited(struct execution *execution, int status)
     CLEANUP(strbuf) struct strbuf cause = STRBUF_INIT;
 
     for (size_t rounds = 0; rounds < DRAIN_ROUNDS && !execution->over && read_records(execution); rounds++)
-        ; /* the end may be told and not yet read */
+        ; /* the end record may be written but not yet read */
     if (execution->timed_out) {
         finish_timed_out(execution, "");
         return;

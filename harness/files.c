@@ -1,4 +1,5 @@
-/* A packed file is struct packed, its path with its NUL, and its bytes. */
+/* Checks, packs and places the files of a request. A packed file is struct packed, its path with its NUL, and its
+ * bytes. */
 
 #include "files.h"
 #include "base/arena.h"
@@ -86,7 +87,7 @@ void files_pack(struct strbuf *out, const struct request_file *files, size_t cou
 
 /* ---- placing ---- */
 
-/* Makes the folders above the file. */
+/* Creates the parent folders of the file. */
 static int make_folders(const char *path)
 {
     CLEANUP(free) char *folder = xstrdup(path);
@@ -105,7 +106,8 @@ static int write_file(const char *path, const char *bytes, size_t len, bool exec
 
     if (make_folders(path) < 0)
         return -1;
-    /* Not to be written to from the beginning: what is opened now may be all the same. */
+    /* The file is read-only from the start. This descriptor can write all the same, because open checks only existing
+     * files. */
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, executable ? 0555 : 0444);
     if (fd < 0)
         return -1;
@@ -128,7 +130,7 @@ int files_place(const char *packed, size_t len, struct err *err)
         struct packed head;
         const char *path = at + sizeof(head);
 
-        memcpy(&head, at, sizeof(head)); /* whatever comes before it has any length */
+        memcpy(&head, at, sizeof(head)); /* the head may be unaligned: paths and contents have any length */
         at = path + head.path_len + 1 + head.len;
         if (write_file(path, path + head.path_len + 1, head.len, head.executable) < 0)
             return err_set_errno(err, errno, "The file %.200s could not be put into the workspace", path);

@@ -1,5 +1,5 @@
-/* By raw system calls with constants of our own: the headers of a distribution are older than its users' kernels, and
- * what a kernel can do is asked at run time. */
+/* Builds and enters Landlock rulesets. It uses raw system calls and its own constants, because a distribution's headers
+ * are often older than the running kernel. It asks the kernel at run time which rights it knows. */
 
 #include "landlock.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_landlock_create_ruleset /* one number on every architecture */
+#ifndef SYS_landlock_create_ruleset /* the same number on every architecture */
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule       445
 #define SYS_landlock_restrict_self  446
@@ -21,7 +21,7 @@ enum {
     RULE_PATH_BENEATH = 1, /* type of rule */
 };
 
-/* Rights, by the version that brought them. */
+/* Rights, by the Landlock version that introduced them. */
 enum {
     EXECUTE = 1 << 0,
     WRITE_FILE = 1 << 1,
@@ -47,7 +47,7 @@ enum {
     SCOPE_SIGNAL = 1 << 1,
 };
 
-/* As the kernel reads them. */
+/* Layouts that the kernel expects. */
 struct ruleset {
     uint64_t fs, net, scoped;
 };
@@ -64,7 +64,7 @@ int landlock_abi(void)
 
 static uint64_t handled(int abi)
 {
-    uint64_t rights = REFER - 1; /* the thirteen of the first version */
+    uint64_t rights = REFER - 1; /* the thirteen rights of version 1 */
     if (abi >= 2)
         rights |= REFER;
     if (abi >= 3)
@@ -110,7 +110,7 @@ int landlock_rules(int abi, const struct landlock_path *paths, size_t count, str
     if (abi >= 6)
         set.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
 
-    int rules = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0); /* close-on-exec by itself */
+    int rules = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0); /* the kernel sets close-on-exec */
     if (rules < 0)
         return err_set_errno(err, errno, "Landlock rules");
     for (size_t i = 0; i < count; i++)

@@ -1,28 +1,29 @@
 #pragma once
-/* Landlock, the kernel's rules about paths that a process puts on itself and never takes off.
+/* Landlock: kernel rules about paths that a process puts on itself and can never remove.
  *
- * What is not named is refused: a ruleset handles every right the running kernel knows, the rules give a few back. No
- * rule ever gives the right to execute. Besides paths it refuses TCP, abstract sockets and signals to processes
- * outside, as far as the kernel's version goes. Older kernels do less; landlock_abi says how much. */
+ * A ruleset handles every right that the running kernel knows, so it refuses every path that no rule names. The rules
+ * give a few rights back, but never the right to execute. As far as the kernel's version allows, Landlock also refuses
+ * TCP, abstract sockets and signals to processes outside. Older kernels do less; landlock_abi returns the version. */
 
 #include "base/err.h"
 #include <stddef.h>
 
 enum landlock_use {
-    LANDLOCK_READ, /* files and folders beneath */
-    LANDLOCK_WORK, /* besides: write, create, remove, rename files and folders; no links, FIFOs, sockets, devices */
-    LANDLOCK_READ_WRITE, /* of a single file, such as /dev/null */
+    LANDLOCK_READ,       /* read files and folders beneath */
+    LANDLOCK_WORK,       /* also write, create, remove, rename files and folders; no links, FIFOs, sockets, devices */
+    LANDLOCK_READ_WRITE, /* a single file, such as /dev/null */
 };
 
 struct landlock_path {
-    const char *path; /* a missing one is skipped unless `needed`; NULL is skipped */
+    const char *path; /* skipped if NULL, or if missing and not `needed` */
     enum landlock_use use;
     int needed;
 };
 
-/* The kernel's version of Landlock; 0 with errno when it has none or it is switched off. */
+/* Returns the kernel's Landlock version; 0 with errno if it has none or Landlock is off. */
 int landlock_abi(void);
-/* A descriptor that holds the rules, close-on-exec, for landlock_enter in any number of children; -1 on failure. */
+/* Returns a close-on-exec descriptor that holds the rules, for landlock_enter in any number of children; -1 on
+ * failure. */
 int landlock_rules(int abi, const struct landlock_path *paths, size_t count, struct err *err) CHECKED;
-/* From now on the rules hold for this thread and those it starts. Needs no_new_privs. Closes the descriptor. */
+/* Applies the rules to this thread and all it starts from now on. Needs no_new_privs. Closes the descriptor. */
 int landlock_enter(int rules, struct err *err) CHECKED;

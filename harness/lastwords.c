@@ -1,5 +1,7 @@
-/* All that is said is made beforehand: the handler runs where no memory is left, on a stack of its own. A script may
- * put its own handlers in the place of ours, and threads have no other stack: then the signal is what is told. */
+/* Reports that a script ran out of memory or stack.
+ *
+ * It prepares all text beforehand: the signal handler runs without free memory, on its own stack. A script may replace
+ * the handlers, and other threads have no second stack. Then the supervisor reports only the signal. */
 
 #include "lastwords.h"
 #include "pyhost.h"
@@ -11,7 +13,7 @@
 #include <unistd.h>
 
 #define STACK_SIZE ((size_t)64 << 10)
-/* A frame may begin so far below the end of the stack. */
+/* A frame may begin this far below the end of the stack. */
 #define FRAME_MAX ((uintptr_t)1 << 20)
 
 static struct {
@@ -45,7 +47,7 @@ static void on_death(int number, siginfo_t *info, void *context)
         say_and_end(words.memory_end);
     if (number == SIGSEGV && info->si_code > 0 && is_of_stack((uintptr_t)info->si_addr))
         say_and_end(stack_end);
-    raise(number); /* when this returns */
+    raise(number); /* delivered when this handler returns */
 }
 
 void last_words_prepare(int events)

@@ -1,9 +1,8 @@
 #pragma once
-/* What a child can still say when a script has used up its memory or its stack: the signal that ends it then names
- * neither.
- */
+/* Reports from a dying child that its script used up its memory or its stack. The signal alone names neither. */
 
-/* In the child, with its limits on: from now on the end is told on `events`, where that is what it died of. */
+/* Call in the child after its limits are set. If the child then dies of memory or stack, it reports that on
+ * `events`. */
 void last_words_prepare(int events);
-/* "Script ran out of memory (512 MB)"; without the number where there is no limit. */
+/* "Script ran out of memory (512 MB)"; without the number if memory is not limited. */
 const char *last_words_memory(void);

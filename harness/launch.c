@@ -1,47 +1,47 @@
-/* keyturn-launch: starts one program inside its sandbox and sees to it that nothing is left of it.
+/* keyturn-launch: starts one program inside its sandbox and kills every process it leaves behind.
  *
  *     keyturn-launch [--control] [--mark] [--memory MB] [--watch-memory] [--pids N] [--cpu SECONDS] [--files MB]
  *                    [--cwd DIR] [--network [--network-socket PATH]] [--filter FD | --filter-variable]
  *                    [--close-proc] -- PROGRAM [ARG…]
  *
- * It is process 1 of the sandbox's process namespace, or where there is none the one that orphans are given to, so
- * whatever a program starts, in whatever session, ends up here. The program gets the limits, a session of its own and,
- * where standard input is a terminal, that terminal as its own; bare names are looked up in the program's PATH. Its
- * environment is what ours holds behind LAUNCH_PREFIX: the engine in between has an environment of its own, and neither
- * may touch the other.
+ * It is process 1 of the sandbox's process namespace, or without such a namespace the subreaper. So every process the
+ * program starts, in any session, ends up as its child. The program gets the limits and its own session. If standard
+ * input is a terminal, that becomes its controlling terminal. A bare name is looked up in the program's PATH. The
+ * program's environment is the part of ours whose names begin with LAUNCH_PREFIX. The engine in between has its own
+ * environment, and neither may affect the other.
  *
- * With --filter FD, a system call filter is read from there and loaded first; with --filter-variable, from the variable
- * LAUNCH_FILTER, where an engine hands no descriptors on. With --close-proc nothing of /proc and /sys can be written
- * to.
+ * --filter FD reads a system call filter from FD and loads it first. --filter-variable reads it from the variable
+ * LAUNCH_FILTER, for engines that pass no descriptors on. --close-proc forbids writing to /proc and /sys.
  *
- * With --control, descriptor 3 is a line to the host. From there: T asks the program to end, K ends everything, and so
- * does the end of the line. To there, a line each:
+ * With --control, descriptor 3 is the control line to the host. The host sends T to ask the program to end, and K to
+ * kill everything. Closing the line also kills everything. The launcher sends one line each:
  *
- *     network PORT       and with it a listening socket: the host accepts there (--network, launch_network.c);
- *                        on another line where --network-socket says so
- *     started            it runs; with a line to the host alone
- *     error ERRNO        it could not be started
- *     crowd N            it made more than N processes and is killed
- *     memory MB          it held that much memory, more than it may, and is killed
- *     unseen             its memory cannot be watched any more, and it is killed
- *     left PID NAME      it was still running when the program ended, and was killed
- *     survivor PID NAME  it could not be killed
+ *     network PORT       with a listening socket attached, on which the host accepts (--network, launch_network.c);
+ *                        sent on another line if --network-socket names one
+ *     started            the program runs; sent only on a control line
+ *     error ERRNO        the program could not be started
+ *     crowd N            the program made more than N processes and is killed
+ *     memory MB          the program held MB of memory, more than its limit, and is killed
+ *     unseen             the launcher can no longer watch the program's memory and kills it
+ *     left PID NAME      this process was still running when the program ended, and was killed
+ *     survivor PID NAME  this process could not be killed
  *     exit CODE | signal NUMBER
  *
- * With --mark, standard error has a line of LAUNCH_MARK before the program begins: what stands before it is the
- * engine's. Where there is no line to the host it has one of LAUNCH_LAST too, when nothing of the program is left, and
- * behind it the lines above, each behind LAUNCH_WORD.
+ * With --mark, the launcher writes a line LAUNCH_MARK to standard error before the program begins: earlier text is the
+ * engine's. Without a control line it also writes a line LAUNCH_LAST when no process of the program is left. The lines
+ * above follow it, each after LAUNCH_WORD.
  *
  *     keyturn-launch --guard -- COMMAND [ARG…]
  *
- * starts nothing while the line lasts. One that ends without the word that all is done is the end of the host: then the
- * command is run, which stops what an engine keeps where nobody hears of that, until it succeeds.
+ * starts nothing while the control line is open. If the line ends without the word that all is done, the host has died.
+ * Then the launcher runs the command until it succeeds. The command stops what an engine keeps running, for engines
+ * that do not notice the host's end.
  *
  *     keyturn-launch --as UID --as-group GID [--show PATH | --lend PATH]… -- COMMAND [ARG…]
  *
- * is how root starts an engine: the command runs as that user, who gets to each PATH (launch_as.c).
+ * is how root starts an engine: the command runs as that user, who can reach each PATH (launch_as.c).
  *
- * Nothing but libc, linked statically where that is possible: it is bound into images that hold who knows what. */
+ * It uses only libc and is linked statically where possible, because it is bound into images with unknown contents. */
 
 #include "launch.h"
 #include "base/launcher.h"
@@ -68,8 +68,8 @@
 
 #define LEFT_TOLD_MAX 64
 #define WORDS_MAX     8192
-#define KILL_MS       2000 /* for what was left to be gone */
-#define WATCH_MIN_MS  20   /* between counts while processes come … */
+#define KILL_MS       2000 /* until killed processes must be gone */
+#define WATCH_MIN_MS  20   /* between counts while new processes appear … */
 #define WATCH_MAX_MS  160  /* … and while none do */
 
 struct settings {
@@ -80,7 +80,7 @@ struct settings {
 };
 
 static struct settings settings;
-static bool whole_namespace; /* we are process 1: everything there is belongs to the program */
+static bool whole_namespace; /* we are process 1: every process we see belongs to the program */
 static char **environment;
 static pid_t program;
 
@@ -146,7 +146,7 @@ static void read_value(const char *name, char *value)
     else if (strcmp(name, "--show") == 0 || strcmp(name, "--lend") == 0)
         launch_as_show(value, name[2] == 'l');
     else
-        fail("there is no option %s", name);
+        fail("unknown option %s", name);
 }
 
 static void read_settings(char **argv)
@@ -157,11 +157,11 @@ static void read_settings(char **argv)
             argv++;
         }
     if (!*argv || !argv[1])
-        fail("there is no program to start");
+        fail("no program to start");
     settings.argv = argv + 1;
 }
 
-/* The program's variables out of ours. */
+/* Takes the program's variables out of ours. */
 static void read_environment(void)
 {
     size_t count = 0, prefix = strlen(LAUNCH_PREFIX);
@@ -176,18 +176,18 @@ static void read_environment(void)
             environment[count++] = *at + prefix;
 }
 
-/* ---- telling the host ---- */
+/* ---- reports to the host ---- */
 
-/* What is told at the end where there is no line to the host. */
+/* The report for standard error, used without a control line. */
 static struct {
-    int fd; /* our own standard error; -1: nobody wants it */
+    int fd; /* our own standard error; -1: no report is wanted */
     char text[WORDS_MAX];
     size_t len;
 } words = {.fd = -1};
 
 static void put(int fd, const char *text, size_t len)
 {
-    /* A host that is gone is met at the end of the line, where everything is ended. */
+    /* Ignore a failure: if the host is gone, the control line ends too, and that kills everything. */
     if (write(fd, text, len) < 0)
         return;
 }
@@ -231,8 +231,8 @@ static bool is_program(const char *file)
     return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
 }
 
-/* In the PATH of its environment; an empty part is the folder it starts in, an empty PATH is nowhere. errno when there
- * is none. */
+/* Searches the PATH of the program's environment. An empty part is the folder it starts in; an empty PATH finds
+ * nothing. Returns NULL with errno on failure. */
 static const char *find_program(const char *name)
 {
     static char file[4096];
@@ -260,13 +260,13 @@ static void limit(__rlimit_resource_t resource, unsigned long value)
     if (!value || getrlimit(resource, &now))
         return;
     rlim_t wanted = now.rlim_max != RLIM_INFINITY && now.rlim_max < value ? now.rlim_max : value;
-    /* A second more than the soft limit, which kills by a signal that tells why. */
+    /* One second above the soft limit, whose signal names the reason. */
     rlim_t hard = resource == RLIMIT_CPU && wanted == value ? wanted + 1 : wanted;
     struct rlimit both = {wanted, now.rlim_max != RLIM_INFINITY && now.rlim_max < hard ? now.rlim_max : hard};
     setrlimit(resource, &both);
 }
 
-/* Threads that this user has already, where its others count too. */
+/* Counts the threads that this user already has, for where RLIMIT_NPROC counts those too. */
 static unsigned long tasks_of_user(void)
 {
     unsigned long count = 0;
@@ -285,8 +285,8 @@ static unsigned long tasks_of_user(void)
     return count;
 }
 
-/* A container of root's has no user namespace of its own. There RLIMIT_NPROC counts every task of this user on the
- * machine, those of other containers too, and none of them can be seen from here. */
+/* A container that root started has no user namespace of its own. There RLIMIT_NPROC counts every task of this user on
+ * the machine, even in other containers, and the launcher cannot see those. */
 static bool in_first_user_namespace(void)
 {
     unsigned long inside = 1, outside = 1, count = 0;
@@ -298,12 +298,12 @@ static bool in_first_user_namespace(void)
     return whole;
 }
 
-/* What the limit of tasks must be so that the program itself may have `pids`; 0: another counts. */
+/* Returns the task limit that leaves the program `pids` tasks; 0 if RLIMIT_NPROC cannot be used. */
 static unsigned long task_limit(unsigned long pids)
 {
     if (!pids || !whole_namespace)
         return pids ? pids + tasks_of_user() : 0;
-    return in_first_user_namespace() ? 0 : pids; /* the container's own limit holds, and we count too */
+    return in_first_user_namespace() ? 0 : pids; /* the container's own limit applies, and watch_count counts too */
 }
 
 static void put_limits(void)
@@ -338,7 +338,7 @@ static _Noreturn void become_program(int told)
     _exit(write(told, &code, sizeof(code)) == sizeof(code) ? LAUNCH_FAILED : LAUNCH_FAILED + 1);
 }
 
-/* 0, or the errno of what went wrong. */
+/* Returns 0 or the errno of the failure. */
 static int start_program(void)
 {
     int ends[2], code = 0;
@@ -353,18 +353,18 @@ static int start_program(void)
     return code;
 }
 
-/* ---- everything that came of it ---- */
+/* ---- all processes of the program ---- */
 
 static struct processes all;
 
-/* Whatever there is of it is a child of ours, or hangs from one. */
+/* Every process of the program is a child of ours or descends from one. */
 static bool has_children(void)
 {
     siginfo_t info;
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Those that live, in `all`; how many. */
+/* Fills `all` with the living descendants and returns their number. */
 static size_t find_descendants(void)
 {
     pid_t self = getpid();
@@ -403,7 +403,7 @@ static void reap(void)
         ;
 }
 
-/* Kills until nothing is left; what starts others meanwhile is met in the next round. */
+/* Kills until no process is left. The next round catches processes that were started meanwhile. */
 static void end_all(void)
 {
     reap();
@@ -432,7 +432,7 @@ static _Noreturn void leave(int status)
     exit(WEXITSTATUS(status));
 }
 
-/* ---- until it ends ---- */
+/* ---- while the program runs ---- */
 
 static void bury(void)
 {
@@ -466,7 +466,7 @@ static void hear_host(void)
     }
 }
 
-/* The number of the newest process: whether any came since. */
+/* Returns the number of the newest process, which shows whether any started since. */
 static long newest_process(void)
 {
     char text[128];
@@ -482,8 +482,8 @@ static long newest_process(void)
     return newest;
 }
 
-/* RLIMIT_NPROC is not there in a container of root's (task_limit), and elsewhere it only makes a fork fail. Whoever has
- * more processes than it may is ended; returns how long until the next look. */
+/* Kills the program if it has too many processes. RLIMIT_NPROC is not used in root's containers (task_limit), and
+ * elsewhere it only makes fork fail. Returns the time until the next check. */
 static int watch_count(void)
 {
     static long newest;
@@ -516,7 +516,7 @@ static void begin_memory_watch(void)
     launch_memory_begin(&watch);
 }
 
-/* Ends whoever takes too much; how long until the next look at anything. */
+/* Kills the program if it exceeds a limit. Returns the time until the next check of any limit. */
 static int watch_program(void)
 {
     int wait = watch_count();
@@ -531,8 +531,8 @@ static int watch_program(void)
     return wait;
 }
 
-/* Else the program could not have it. Who leads the terminal's session is hung up on by giving it up, and that is not
- * meant for the program. */
+/* Gives up the terminal so that the program can take it. The kernel sends SIGHUP to the session leader that does so;
+ * that signal is not meant for the program. */
 static void give_up_terminal(void)
 {
     signal(SIGHUP, SIG_IGN);
@@ -562,11 +562,11 @@ int main(int argc, char **argv)
         launch_as((uid_t)settings.as_uid, (gid_t)settings.as_gid, settings.argv);
     read_environment();
     whole_namespace = getpid() == 1;
-    prctl(PR_SET_DUMPABLE, 0); /* the program must not reach into us for the line to the host */
+    prctl(PR_SET_DUMPABLE, 0); /* the program must not reach the control line through our memory or descriptors */
     if (!whole_namespace)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!whole_namespace && settings.control)
-        prctl(PR_SET_PDEATHSIG, 0); /* the end of the line tells, and leaves time to clean up */
+        prctl(PR_SET_PDEATHSIG, 0); /* the end of the control line replaces this signal and leaves time to clean up */
     if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
         fail("there is no descriptor %d", LAUNCH_CONTROL_FD);
     if (settings.filter_fd && launch_filter_load((int)settings.filter_fd))
@@ -578,7 +578,7 @@ int main(int argc, char **argv)
         fail("cannot open the port to the host's forwarder: %s", strerror(errno));
     give_up_terminal();
     int signals = watch_signals();
-    if (settings.close_proc && !launch_proc_close()) /* for us and so for the program; the host shows these words */
+    if (settings.close_proc && !launch_proc_close()) /* applies to the program too; the host shows the message */
         fputs(
             "keyturn-launch: this kernel lacks Landlock (Linux 5.19 has it): a program may write to files of /proc and "
             "/sys that the engine leaves open\n",

@@ -1,9 +1,9 @@
-/* Becoming another user before a sandbox is made: see launch.h.
+/* Changes to another user before the engine makes a sandbox (see launch.h).
  *
- * Root hands its sandboxes to a user who may do nothing on this machine. What a sandbox shows may lie where that user
- * cannot get to (/root is 0700). So each shut folder on the way is covered, in a mount namespace of our own, with an
- * empty one that holds only the way to what is shown. The host's folders keep their modes, and nothing else of them is
- * in sight. */
+ * Root gives its sandboxes to a user without rights on this machine. That user may be unable to reach the paths that a
+ * sandbox shows (/root is 0700). So in its own mount namespace the launcher covers each closed folder on the way. The
+ * cover is an empty folder that holds only the way to the shown path. The host's folders keep their modes, and their
+ * other contents stay hidden. */
 
 #include "base/launcher.h"
 #include "launch.h"
@@ -32,10 +32,10 @@
 
 struct shown {
     const char *path;
-    int tree;  /* it, before anything is covered; -1: that user gets there anyhow */
-    bool lent; /* read-only, and root's files are the other user's */
+    int tree;  /* the path, opened before any cover is mounted; -1: that user can reach it already */
+    bool lent; /* read-only, and root's files appear as the other user's */
     bool file; /* not a folder */
-    bool link; /* its path leads through one */
+    bool link; /* its path leads through a symbolic link */
 };
 
 static struct shown shown[SHOWN_MAX];
@@ -75,7 +75,7 @@ static int try_path(const char *path)
     return code;
 }
 
-/* Whether that user may pass through the folder: 0, or the errno. */
+/* Returns 0 if that user may pass through the folder, else the errno. */
 static int try_folder(const char *path)
 {
     char inside[PATH_MAX + 2];
@@ -85,7 +85,7 @@ static int try_folder(const char *path)
 
 /* ---- lending ---- */
 
-/* Everybody stays who they are, but root becomes the other one. */
+/* Maps every user to itself, except root, which becomes the other user. */
 static void write_map(pid_t pid, const char *file, unsigned id)
 {
     char path[64], map[128];
@@ -93,12 +93,12 @@ static void write_map(pid_t pid, const char *file, unsigned id)
     int len = snprintf(map, sizeof(map), "0 %u 1\n1 1 %u\n%u %u %u\n", id, id - 1, id + 1, id + 1, UINT_MAX - id - 1);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0 && write(fd, map, (size_t)len) < 0)
-        errno = EINVAL; /* in a namespace that lacks some: the mount is refused, and that is told */
+        errno = EINVAL; /* this namespace lacks some ids: the kernel refuses the mount, and the caller reports that */
     if (fd >= 0)
         close(fd);
 }
 
-/* A user namespace, whose only use is to say who is who; -1: there is none. */
+/* Opens a user namespace that only defines the id map; -1 on failure. */
 static int open_users(void)
 {
     static int users = -1;
@@ -133,12 +133,12 @@ static void lend(const struct shown *it)
                 it->path);
 }
 
-/* ---- making a way ---- */
+/* ---- making paths reachable ---- */
 
 static void cover(const char *folder)
 {
     struct stat st;
-    if (lstat(folder, &st) == 0 && S_ISLNK(st.st_mode)) { /* the mount would go to its other end */
+    if (lstat(folder, &st) == 0 && S_ISLNK(st.st_mode)) { /* a mount here would go to the link's target */
         errno = ELOOP;
         fail("cannot show what is behind the link", folder);
     }
@@ -166,7 +166,7 @@ static void attach(const struct shown *it)
     make_way(path);
     bool there = try_path(path) == 0;
     if (there && it->link)
-        return; /* it leads to what is attached already */
+        return; /* the link leads to a path that is attached already */
     int fd = !there && it->file ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444) : -1;
     if (!there && (it->file ? fd < 0 : mkdir(path, 0755) != 0))
         fail("cannot make", path);
@@ -178,7 +178,8 @@ static void attach(const struct shown *it)
 
 /* ---- showing ---- */
 
-/* Folders before what they hold, which then is on top; where links lead to before what leads through them. */
+/* Sorts folders before their contents, which must be mounted on top; and link targets before paths through the
+ * links. */
 static int in_order(const void *a, const void *b)
 {
     const struct shown *first = a, *second = b;
@@ -208,7 +209,7 @@ static void open_tree_of(struct shown *it)
         lend(it);
 }
 
-/* What is within something lent would be lent with it. */
+/* A path inside a lent one needs no mount of its own: it is lent with it. */
 static bool is_within_lent(const char *path)
 {
     for (size_t i = 0; i < shown_count; i++) {
@@ -238,10 +239,10 @@ static void show_all(void)
         }
 }
 
-/* ---- becoming ---- */
+/* ---- changing the user ---- */
 
-/* A program may open its standard files once more, by /dev/stderr or /dev/tty's name: they are pipes and a terminal
- * that were made for it alone. */
+/* Gives the standard files to the user. A program may reopen them as /dev/stderr or /dev/tty. They are pipes and a
+ * terminal made for this program alone. */
 static void give_standard_files(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -287,7 +288,7 @@ _Noreturn void launch_as(uid_t uid, gid_t gid, char *const *command)
     if (chdir("/"))
         fail("cannot enter", "/");
     become_other();
-    /* The kernel forgets it when a process becomes another user. */
+    /* The kernel clears the parent death signal when a process changes its user. */
     if (signum && (prctl(PR_SET_PDEATHSIG, signum) || getppid() != parent))
         raise(SIGKILL);
     execvp(command[0], command);

@@ -1,4 +1,4 @@
-/* The system call filter of a program, where the engine cannot load it: see launch.h. */
+/* Loads the program's system call filter if the engine cannot (see launch.h). */
 
 #include "launch.h"
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* All of the file; 0 with errno where there are none or too many. */
+/* Reads the whole file. Returns 0 with errno if it holds no instructions or too many. */
 static size_t read_instructions(int fd, struct sock_filter *into, size_t room)
 {
     size_t have = 0, most = room * sizeof(*into);
@@ -21,7 +21,7 @@ static size_t read_instructions(int fd, struct sock_filter *into, size_t room)
     return 0;
 }
 
-/* The same for hexadecimal. */
+/* The same for hexadecimal text. */
 static size_t decode_instructions(const char *text, struct sock_filter *into, size_t room)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,4 +1,4 @@
-/* Stops what an engine keeps after Keyturn is gone: see launch.h. */
+/* Stops what an engine keeps running after Keyturn has died (see launch.h). */
 
 #include "base/launcher.h"
 #include "launch.h"
@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GUARD_TRIES    40  /* what is to be stopped may only be about to begin … */
-#define GUARD_PAUSE_MS 250 /* … so that is tried again */
+#define GUARD_TRIES    40  /* the target may be only about to start … */
+#define GUARD_PAUSE_MS 250 /* … so the command is tried again */
 
-/* Whoever reads the program's output waits for its end: ours must not be in the way. */
+/* A reader of the program's output waits until every copy is closed, including ours. */
 void launch_close_standard(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -40,7 +40,7 @@ int launch_guard(char *const *command)
     char letter;
     ssize_t got;
     prctl(PR_SET_PDEATHSIG, 0);
-    setsid(); /* whoever kills the host's group does not mean us */
+    setsid(); /* a signal to the host's process group must not kill the guard */
     launch_close_standard();
     if (fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
         return LAUNCH_FAILED;

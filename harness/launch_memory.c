@@ -1,9 +1,9 @@
-/* Watches the memory of a program where no control group counts it: see launch.h.
+/* Watches the memory of a program that no control group counts (see launch.h).
  *
- * A look at /proc/PID/status of every process is cheap but counts too much: forks share pages until they write to them,
- * and a child of vfork shares everything. So a sum above the limit is counted again by the pages that each process has
- * to itself and its share of the others (smaps_rollup). That count can be cheated by processes that come and go while
- * it is made, so it is believed only when none did. Where some always do, all of them are stopped for a last count. */
+ * Reading /proc/PID/status of every process is cheap but counts too much. Forks share pages until they write to them,
+ * and a child of vfork shares everything. So a sum above the limit is counted again from smaps_rollup: each process's
+ * own pages and its share of the others. Processes that start and end during that count can falsify it, so the launcher
+ * trusts it only if none did. If some always do, it stops all of them for a final count. */
 
 #include "launch.h"
 #include <ctype.h>
@@ -24,27 +24,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME_BYTES   1280 /* of the kernel's memory, for a file without content and its name */
+#define NAME_BYTES   1280 /* kernel memory for an empty file and its name */
 #define PAUSE_MIN_MS 20
 #define MB_PER_MS    4   /* about as fast as one processor can fill memory */
-#define UNSURE_MS    500 /* of looking at a crowd that changes all the time: then it is stopped and counted */
-#define STOP_ROUNDS  50  /* of a millisecond: until nobody runs, and until a count is sure */
+#define UNSURE_MS    500 /* of counting processes that keep changing; then the launcher stops and counts them */
+#define STOP_ROUNDS  50  /* each 1 ms: until all are stopped, and until a count is certain */
 
-/* What /proc/PID/status says, in kB. */
+/* Values of /proc/PID/status, in kB. */
 struct held {
-    unsigned long all, shared, tables; /* those two are parts of all */
+    unsigned long all, shared, tables; /* shared and tables are parts of all */
 };
 
-/* A process as it was last seen. One whose clock stands still has touched no memory. */
+/* A process as last seen. A process whose CPU clock did not advance has touched no memory. */
 struct seen {
     clockid_t clock;
     struct timespec used;
     struct held held;
 };
 
-/* A file system whose files are the program's memory. */
+/* A file system whose files use the program's memory. */
 struct tmpfs {
-    const char *path; /* NULL: none */
+    const char *path; /* NULL: unused */
     dev_t device;
 };
 
@@ -55,10 +55,10 @@ static struct {
     size_t count, room;
     long newest, next_ms;
     int pause_ms;
-    long unsure_ms; /* since when; 0: it is not */
+    long unsure_ms; /* when counts became uncertain; 0: they are certain */
 } now;
 
-/* ---- what /proc says ---- */
+/* ---- reading /proc ---- */
 
 static unsigned long field_kb(const char *text, const char *name, bool *found)
 {
@@ -108,7 +108,7 @@ static bool read_text(const char *path, char *text, size_t size)
     return len > 0;
 }
 
-/* A first thread that ended while others live has no memory to tell of: any of them has. */
+/* If the first thread ended while others live, its entry shows no memory. Reads any other thread's instead. */
 static void read_threads(int pid, struct held *held)
 {
     char path[300], text[4096];
@@ -125,7 +125,7 @@ static void read_threads(int pid, struct held *held)
         closedir(tasks);
 }
 
-/* False: its first thread has no memory any more. */
+/* Returns false if the first thread no longer has memory. */
 static bool read_first_thread(int pid, struct held *held)
 {
     char path[64], text[4096];
@@ -142,8 +142,8 @@ static struct held read_process(int pid)
     return held;
 }
 
-/* Files there are memory too, whether a process maps them or not, and so are their names: an empty file or a link takes
- * no block, and more than a kB of the kernel's. */
+/* Counts the files there as memory, mapped or not. Names count too: an empty file or a link takes no block, but more
+ * than 1 kB of kernel memory. */
 static unsigned long tmpfs_kb(void)
 {
     unsigned long kb = 0;
@@ -163,8 +163,8 @@ static bool is_tmpfs(unsigned major_number, unsigned minor_number)
     return false;
 }
 
-/* The process's share of those files, which are counted already. Private mappings count unless all their pages are the
- * file's. */
+/* Returns the process's share of those files, which tmpfs_kb counted already. Private mappings count unless all their
+ * pages are the file's. */
 static unsigned long mapped_files_kb(int pid)
 {
     char path[64], line[512], shared = 'p';
@@ -174,7 +174,7 @@ static unsigned long mapped_files_kb(int pid)
     snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file)) {
-        bool inside = !begins; /* a name, which the program chose */
+        bool inside = !begins; /* the rest of a name that the program chose */
         begins = strchr(line, '\n') != NULL;
         if (inside)
             continue;
@@ -190,7 +190,7 @@ static unsigned long mapped_files_kb(int pid)
     return kb;
 }
 
-/* Whoever cannot even read about itself would count nothing at all. */
+/* A launcher that cannot read its own entry would count nothing at all. */
 static bool sees(void)
 {
     char text[4096];
@@ -200,8 +200,9 @@ static bool sees(void)
 
 /* ---- the second count ---- */
 
-/* A child of vfork has its parent's memory until it becomes another program. First threads that ended have none, and
- * none is the same as none: so whoever has no memory afterwards is not its parent's. */
+/* Returns true if the process uses its parent's memory, as a child of vfork does until exec. An ended first thread
+ * shows no memory, and two empty values compare as equal. So a process without memory does not count as its
+ * parent's. */
 static bool is_its_parents(const struct process_entry *process)
 {
     struct held held;
@@ -209,8 +210,8 @@ static bool is_its_parents(const struct process_entry *process)
            read_first_thread(process->pid, &held);
 }
 
-/* Its pages, its share of those that it has with others, and its page tables. What does not let itself be read counts
- * in full. */
+/* Returns its own pages, its share of shared pages, and its page tables. If smaps_rollup cannot be read, counts
+ * everything. */
 static unsigned long share_kb(int pid, bool files)
 {
     char path[64], text[4096];
@@ -223,7 +224,7 @@ static unsigned long share_kb(int pid, bool files)
     return held.tables + (counted < kb ? kb - counted : 0);
 }
 
-/* False: processes came or went meanwhile. */
+/* Returns false if processes started or ended meanwhile. */
 static bool count_shares(const struct processes *all, unsigned long *kb)
 {
     long before = now.watch.newest ? now.watch.newest() : 0;
@@ -240,7 +241,7 @@ static bool count_shares(const struct processes *all, unsigned long *kb)
     return !now.watch.newest || now.watch.newest() == before;
 }
 
-/* ---- the last count ---- */
+/* ---- the final count ---- */
 
 static void forget(struct processes *before, int pid)
 {
@@ -257,8 +258,8 @@ static bool runs(const struct processes *all, int pid)
     return false;
 }
 
-/* Only below parents that stand still already, so that no shell sees a child that is stopped. Whoever was stopped
- * before is the program's own business until another process makes it go on. False: some still run. */
+/* Stops a process only after its parent is stopped, so that no shell sees a stopped child. Leaves processes alone that
+ * the program stopped itself, until another process continues them. Returns false if some still run. */
 static bool stop_running(const struct processes *all, struct processes *before)
 {
     bool none = true;
@@ -290,7 +291,7 @@ static void copy_stopped(const struct processes *all, struct processes *stopped)
             stopped->items[stopped->count++] = all->items[i];
 }
 
-/* While they stand still none comes, and those that were about to end are soon gone. */
+/* While all are stopped no process starts, and those about to end are soon gone. */
 static unsigned long count_stopped(void)
 {
     struct processes before = {0};
@@ -305,7 +306,7 @@ static unsigned long count_stopped(void)
     return kb;
 }
 
-/* ---- looking ---- */
+/* ---- checking ---- */
 
 static bool make_room(size_t count)
 {
@@ -331,7 +332,7 @@ static bool is_quiet(void)
     return true;
 }
 
-/* The clock is read before the memory: what is touched in between is seen the next time. */
+/* Reads the clock before the memory: the next check sees pages touched in between. */
 static void see(int pid, struct seen *seen)
 {
     *seen = (struct seen){0};
@@ -347,14 +348,14 @@ static long now_ms(void)
     return at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-/* What a program holds for sure that has this process and these files, whatever others share with it: what it shares
- * may be the files. */
+/* The least that a program with this process and these files holds, whatever others share with it. Its shared pages may
+ * be the files, so they count once. */
 static unsigned long least_kb(const struct held *held, unsigned long files)
 {
     return held->all - held->shared + (held->shared > files ? held->shared : files);
 }
 
-/* What they hold, in kB; above the limit only if that is sure. */
+/* Returns what all processes hold, in kB. Returns a value above the limit only if it is certain. */
 static unsigned long look(void)
 {
     unsigned long limit = now.watch.limit_mb << 10, files = tmpfs_kb(), sum = files, least = files, exact;
@@ -377,7 +378,7 @@ static unsigned long look(void)
         now.unsure_ms = 0;
         return exact;
     }
-    now.count = 0; /* whatever they do, look again */
+    now.count = 0; /* check again even if no clock advances */
     if (!now.unsure_ms)
         now.unsure_ms = now_ms();
     if (now_ms() - now.unsure_ms < UNSURE_MS)
@@ -386,7 +387,7 @@ static unsigned long look(void)
     return count_stopped();
 }
 
-/* Less near the limit: what fills memory as fast as it can should not get far beyond. */
+/* Waits less near the limit, so that a program that fills memory at full speed cannot get far beyond it. */
 static int pause_for(unsigned long held_kb)
 {
     unsigned long limit = now.watch.limit_mb << 10, left = held_kb < limit ? limit - held_kb : 0;
@@ -420,7 +421,7 @@ unsigned long launch_memory_over(int *wait_ms)
             now.pause_ms = now.pause_ms * 2 < MEMORY_WATCH_MS ? now.pause_ms * 2 : MEMORY_WATCH_MS;
         } else {
             held = look();
-            blind = !sees(); /* afterwards: whatever took our sight before the look is still there */
+            blind = !sees(); /* after the check: whatever hides /proc before the check still does */
             now.pause_ms = pause_for(held);
         }
         now.next_ms = now_ms() + now.pause_ms;

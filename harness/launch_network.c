@@ -1,5 +1,5 @@
-/* The one way out of a network namespace: see launch.h. The host accepts on the socket itself, so nothing that runs in
- * the sandbox carries its bytes. */
+/* Opens the one way out of a network namespace (see launch.h). The host accepts on the socket itself, so no process in
+ * the sandbox forwards its bytes. */
 
 #include "launch.h"
 #include <arpa/inet.h>
@@ -17,7 +17,8 @@
 
 #define BACKLOG 128
 
-/* Engines do that; where one does not and we may, we do. Where it stays down, connecting fails and says so. */
+/* Brings the loopback interface up if the engine did not and we may. If it stays down, connecting fails with an
+ * error. */
 static void raise_loopback(int fd)
 {
     struct ifreq request = {.ifr_name = "lo"};
@@ -61,14 +62,14 @@ static int send_socket(int control, int fd, int port)
     return sent == (ssize_t)line.iov_len ? 0 : -1;
 }
 
-/* The port; 0 with errno: there is none. */
+/* Returns the port; 0 with errno on failure. */
 static int open_port(int control)
 {
     int port = 0, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool open = fd >= 0 && listen_here(fd, &port) == 0 && send_socket(control, fd, port) == 0;
     int code = errno;
     if (fd >= 0)
-        close(fd); /* the host has it now; here nobody may accept */
+        close(fd); /* the host has the socket now; no process here may accept */
     errno = code;
     return open ? port : 0;
 }
@@ -93,7 +94,7 @@ static int reach(const char *path)
 
 /* ---- the program's variables ---- */
 
-/* All of them name the HTTP proxy: libraries that lack SOCKS fail on its scheme. It is on the same port. */
+/* All of them name the HTTP proxy, because libraries without SOCKS fail on its scheme. SOCKS is on the same port. */
 static const char *const proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
                                       "http_proxy", "https_proxy", "all_proxy"};
 #define PROXIES (sizeof(proxies) / sizeof(*proxies))
@@ -117,7 +118,7 @@ static char **name_port(char **environment, int port)
     if (!own)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        if (!is_proxy(environment[i])) /* another one leads nowhere from here */
+        if (!is_proxy(environment[i])) /* any other proxy is unreachable from here */
             own[kept++] = environment[i];
     for (size_t i = 0; i < PROXIES; i++)
         if (asprintf(&own[kept++], "%s=http://127.0.0.1:%d", proxies[i], port) < 0)

@@ -1,7 +1,7 @@
-/* Keeping a program from writing to /proc and /sys where its engine leaves parts of them open: see launch.h.
+/* Keeps a program from writing to /proc and /sys if its engine leaves parts of them writable (see launch.h).
  *
- * Landlock names what is allowed, so everything beside the two at the top of the file system is allowed. It looks at
- * writing alone; moving files between folders must be given back because every ruleset takes it away. */
+ * Landlock lists what is allowed, so the rules allow every other entry of the root folder. The ruleset handles only
+ * writing. It must also give back the right to move files between folders, because every ruleset takes that away. */
 
 #include "launch.h"
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_landlock_create_ruleset /* one number on every architecture */
+#ifndef SYS_landlock_create_ruleset /* the same number on every architecture */
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule       445
 #define SYS_landlock_restrict_self  446
@@ -33,7 +33,7 @@ static void allow(int rules, int top, const char *name)
     int fd = openat(top, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)) {
         struct path_rule rule = {S_ISDIR(st.st_mode) ? WRITE_FILE | REFER : WRITE_FILE, fd};
-        syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0); /* what is not allowed is read-only */
+        syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0); /* if this fails, that path is read-only */
     }
     if (fd >= 0)
         close(fd);

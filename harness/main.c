@@ -1,4 +1,4 @@
-/* keyturn-harness: runs a stranger's Python, one script at a time, inside a sandbox it puts on itself. */
+/* keyturn-harness: runs untrusted Python, one script at a time, inside a sandbox that it puts on itself. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -109,7 +109,7 @@ static int unknown(const char *text)
     return usage("unknown option '%s' (%s lists them)", text, "--help");
 }
 
-/* --name value and --name=value */
+/* Accepts --name value and --name=value. */
 static int read_options(struct settings *settings, char **argv)
 {
     for (char **at = argv + 1; *at; at++) {
@@ -164,7 +164,7 @@ static int run_zygote(const struct settings *settings)
     return zygote_main(&options);
 }
 
-/* The settings as the arguments of the zygote. */
+/* Returns the settings as arguments of the zygote. */
 static char **zygote_arguments(const struct settings *settings)
 {
     const struct names *left_out = &settings->left_out;
@@ -202,7 +202,7 @@ static int run_supervisor(struct settings *settings)
     char **arguments;
     int status;
 
-    close_range(3, ~0u, 0); /* whoever started us may have left some open */
+    close_range(3, ~0u, 0); /* the parent may have left descriptors open */
     options.program = realpath((const char *)(uintptr_t)getauxval(AT_EXECFN), program_path);
     settings->tools = realpath(tools, tools_path);
     if (!settings->tools)
@@ -237,5 +237,5 @@ int main(int argc, char **argv)
     }
     status = strcmp(argv[0], ZYGOTE_NAME) == 0 ? run_zygote(&settings) : run_supervisor(&settings);
     fflush(NULL);
-    _exit(status); /* neither the interpreter nor a sanitizer has anything to do any more */
+    _exit(status); /* skips exit handlers of the interpreter and of sanitizers */
 }

@@ -1,5 +1,7 @@
-/* A value leaves not only as it is. Printed in a list, as a missing key in a traceback or as JSON it is written with
- * escapes, and of one that has several lines a single one may be told. All these forms are looked for like values. */
+/* Replaces secret values in the output of a script.
+ *
+ * A value can appear in other forms. Python and JSON escape it in a list, in a traceback or in a JSON text, and a
+ * script may print one line of a multi-line value. The mask looks for all these forms as well. */
 
 #include "mask.h"
 #include "base/escaped.h"
@@ -13,7 +15,7 @@ static void add_text(struct mask *mask, const char *name, const char *text, size
 {
     size_t at = 0;
 
-    while (at < mask->count && mask->values[at].len >= len) { /* the longest first: it wins where two begin alike */
+    while (at < mask->count && mask->values[at].len >= len) { /* the longest first: it wins over its own prefix */
         if (mask->values[at].len == len && memcmp(mask->values[at].value, text, len) == 0)
             return;
         at++;
@@ -27,8 +29,8 @@ static void add_text(struct mask *mask, const char *name, const char *text, size
 
 /* ---- forms ---- */
 
-/* What becomes of the characters above 0x7f: they stay, as in repr(); are escaped, as in ascii(); or their bytes are,
- * as in the repr() of bytes. */
+/* How a form writes characters above 0x7f: unchanged, as in repr(); escaped, as in ascii(); or escaped byte by byte, as
+ * in the repr() of bytes. */
 enum beyond { STAYS, CHARACTERS, BYTES };
 
 static void spell(struct strbuf *out, uint32_t cp)
@@ -41,7 +43,8 @@ static void spell(struct strbuf *out, uint32_t cp)
         strbuf_addf(out, "\\U%08x", cp);
 }
 
-/* As Python's repr() has it between the quotes. The single quote is escaped only where the text holds both kinds. */
+/* Writes what Python's repr() puts between the quotes. It escapes the single quote only if the text holds both
+ * kinds. */
 static void write_repr(struct strbuf *out, const char *text, size_t len, bool quotes, enum beyond beyond)
 {
     for (size_t at = 0, used = 1; at < len; at += used) {
@@ -69,7 +72,7 @@ static bool has_no_other_form(const char *text, size_t len)
     return true;
 }
 
-/* The text and all its forms. */
+/* Adds the text and all its forms. */
 static void add_forms(struct mask *mask, const char *name, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
@@ -77,7 +80,7 @@ static void add_forms(struct mask *mask, const char *name, const char *text, siz
     add_text(mask, name, text, len, false);
     if (has_no_other_form(text, len))
         return;
-    strbuf_grow(&form, 6 * len + 2); /* no escape is longer, so no copy stays behind */
+    strbuf_grow(&form, 6 * len + 2); /* the longest form: growing once leaves no copy */
     for (int which = 0; which < 2 * (BYTES + 1); which++) {
         strbuf_reset(&form);
         write_repr(&form, text, len, which % 2, (enum beyond)(which / 2));
@@ -117,8 +120,8 @@ void mask_clear(struct mask *mask)
     *mask = (struct mask)MASK_INIT;
 }
 
-/* The value that stands at the beginning of the text and the bytes that it takes there, NULL: none. `cut`: one may, but
- * the text ends before. */
+/* Returns the value at the beginning of the text and the bytes that it takes there; NULL if none. Sets `cut` if a value
+ * may begin there but the text ends too early. */
 static const struct masked *value_at(const struct mask *mask, const char *text, size_t len, size_t *length, bool *cut)
 {
     const struct masked *found = NULL;

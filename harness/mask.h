@@ -1,9 +1,8 @@
 #pragma once
-/* Keeps the values of secrets out of what leaves the harness: in texts, and in streams of bytes where a value may come
- * in pieces. In their place stands "[secret NAME]", as wherever something is shown. Values shorter than MASK_LEAST
- * bytes are not masked: they would be found everywhere. Of a value of several lines each one is masked that has
- * MASK_LEAST_LINE bytes. Masked is also what Python and JSON make of a value between quotes, whichever of its
- * characters they escape. */
+/* Keeps the values of secrets out of the harness's output, in texts and in byte streams where a value may arrive in
+ * pieces. "[secret NAME]" replaces a value, as everywhere in Keyturn. Values shorter than MASK_LEAST bytes are not
+ * masked, because they would match everywhere. Of a multi-line value, each line of at least MASK_LEAST_LINE bytes is
+ * masked. The mask also finds a value as Python or JSON writes it between quotes, whichever characters they escape. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +17,10 @@ struct mask {
         char *value;
         size_t len;
         const char *name;
-        bool form; /* made of a value, which is here too */
+        bool form; /* derived from a value, which is in the list too */
     } * values;
     size_t count, room;
-    bool first[256]; /* bytes with which a value begins */
+    bool first[256]; /* first bytes of all values */
 };
 
 #define MASK_INIT   \
@@ -32,11 +31,11 @@ struct mask {
         }           \
     }
 
-/* The name is borrowed until mask_clear. */
+/* The mask borrows the name until mask_clear. */
 void mask_add(struct mask *mask, const char *name, const char *value);
-/* Forgets the values, and wipes them. */
+/* Wipes and frees the values. */
 void mask_clear(struct mask *mask);
 bool mask_finds(const struct mask *mask, const char *text, size_t len);
 void mask_text(struct strbuf *out, const struct mask *mask, const char *text, size_t len);
-/* The same for a part of a stream: stops where a value may have begun, and tells how many bytes it took. */
+/* The same for a part of a stream. Stops where a value may have begun and returns the number of bytes it took. */
 size_t mask_part(struct strbuf *out, const struct mask *mask, const char *text, size_t len);

@@ -1,3 +1,5 @@
+/* Makes every mount but the workspace read-only. */
+
 #include "mounts.h"
 #include "base/mem.h"
 #include <fcntl.h>
@@ -33,7 +35,7 @@ bool mounts_devices_open(void)
     return false;
 }
 
-/* Looks at the folders that Landlock lets a script read in, besides its workspace (sandbox.c). */
+/* Checks the folders that Landlock lets a script read, besides its workspace (sandbox.c). */
 static bool is_closed(const char *tools)
 {
     const char *const folders[] = {"/usr", "/lib", "/lib64", tools};
@@ -51,7 +53,7 @@ static bool write_to(const char *path, const char *text)
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Namespaces in which we may mount: as root, or else as the only user of one of users. */
+/* Enters namespaces in which we may mount: as root, or as the only user of a new user namespace. */
 static bool enter_namespace(void)
 {
     const unsigned uid = geteuid(), gid = getegid();
@@ -81,7 +83,7 @@ bool mounts_close(const char *workspace, const char *tools)
     if (!enter_namespace() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount(workspace, workspace, NULL, MS_BIND, NULL) < 0)
         return is_closed(tools);
-    /* What is below the folder we are in now is covered by the mount: enter it again. */
+    /* The mount covers the current folder: enter the workspace again. */
     if (!set_read_only("/", true) || !set_read_only(workspace, false) || chdir(workspace) < 0) {
         set_read_only(workspace, false);
         return false;

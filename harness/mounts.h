@@ -1,14 +1,14 @@
 #pragma once
-/* Everything but the workspace, read-only. A descriptor that was opened for reading can change the mode, the owner and
- * the times of its file, and neither Landlock nor the filter can tell whose it is; on a read-only mount nobody can. An
- * outer engine has done that already; without one we do it for ourselves, in a mount namespace of our own, where the
- * machine lets us. */
+/* Makes everything but the workspace read-only. A descriptor opened for reading can still change the mode, owner and
+ * times of its file. Neither Landlock nor the filter can tell whose file it is; a read-only mount refuses all such
+ * changes. An outer engine has done that already. Without one, the zygote does it in its own mount namespace, if the
+ * machine allows that. */
 
 #include <stdbool.h>
 
-/* Whether it is so, but for devices, after trying to make it so. To be called with one thread, before a descriptor is
- * opened that is to be written to; the working folder is the workspace afterwards. `tools` may be NULL. */
+/* Tries to make the mounts read-only and returns whether they are, except for devices. Call it with one thread, before
+ * opening a descriptor for writing. Afterwards the working folder is the workspace. `tools` may be NULL. */
 bool mounts_close(const char *workspace, const char *tools);
-/* Whether a device is left that its opener could change for the whole machine: one of ours on a mount of its own, as
- * bubblewrap has them when root starts it. No script may open any then. */
+/* Returns true if a process that opens a device could change it for the whole machine: the device is ours and has its
+ * own mount. bubblewrap mounts devices that way if root starts it. Then no script may open any device. */
 bool mounts_devices_open(void);

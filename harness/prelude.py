@@ -25,18 +25,18 @@ _HERE = "<harness>"
 _TOOLS = "keyturn_tools"
 _DEPTH = 64
 _RECORD_MAX = 8 << 20
-_VALUES_MAX = 499900  # the record has a few more than the script's
+_VALUES_MAX = 499900  # the record adds a few to the script's
 _ERROR_MAX = 512 << 10
 _FRAMES_MAX = 1000  # of a traceback
-_NO_NATIVE_CODE = "failed to map segment"  # as the loader says it
+_NO_NATIVE_CODE = "failed to map segment"  # text of the loader's error
 # What the distribution or the maker of an image installed for the tools.
 _PACKAGES = (
     f"/usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages",
     "/usr/lib/python3/dist-packages",
 )
 _COROUTINE = 0x80  # CO_COROUTINE
-# What a file of tools may say of its functions, the weakest first, and what is taken for granted where it says nothing:
-# a script can do that much without any tool.
+# The effects that a tool file may declare for its functions, the weakest first, and the default: a script can do that
+# much without any tool.
 _EFFECTS = ("READ_ONLY", "LOCAL_WRITE", "NETWORK", "DESTRUCTIVE")
 _UNDECLARED = "LOCAL_WRITE"
 
@@ -72,9 +72,9 @@ ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
 
 # Values
 #
-# The rule is json.dumps without its liberties: NaN and infinities, integers of thousands of digits, and whatever is no
-# dict, list, tuple, text, number, bool, None or ToolResult is an error that names where in the value it stands. Keys that
-# are numbers, bools or None become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB,
+# The rule is a strict json.dumps. NaN, infinities, integers of thousands of digits, and values other than dict, list,
+# tuple, text, number, bool, None or ToolResult are an error that names their place. Keys that are numbers, bools or None
+# become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB,
 # half a million values.
 
 
@@ -84,7 +84,7 @@ def _as_json(value):
     raise TypeError
 
 
-# The encoder that json.dumps would make for every call, made once. It marks the containers it is inside of.
+# The encoder that json.dumps would make for every call, made once. It tracks the containers it is inside of.
 _inside = {}
 _chunks = json.encoder.c_make_encoder(
     _inside, _as_json, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
@@ -266,8 +266,8 @@ _stderr = sys.stderr = sys.__stderr__ = _printing("E", 2)
 
 # Files
 #
-# The calls that change a file's mode or times by its name ask nobody whether a script may reach it, so they are refused.
-# Through a descriptor they may: whoever has one was let in.
+# No layer checks calls that change a file's mode or times by its name, so the filter refuses them. The same calls on a
+# descriptor are allowed: the layers checked the file when the script opened it.
 
 
 def _through_descriptor(change):
@@ -280,7 +280,7 @@ def _through_descriptor(change):
         flags = os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlinks else os.O_NOFOLLOW)
         try:
             descriptor = os.open(path, os.O_RDONLY | flags, dir_fd=dir_fd)
-        except PermissionError:  # not to be read, but perhaps to be written
+        except PermissionError:  # not readable, but perhaps writable
             descriptor = os.open(path, os.O_WRONLY | flags, dir_fd=dir_fd)
         try:
             return change(descriptor, *args, **kwargs)

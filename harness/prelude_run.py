@@ -1,4 +1,4 @@
-# Running a script, and telling how it ended. The last part of prelude.py.
+# Runs a script and reports how it ended. The last part of prelude.py.
 #
 # A script reads the frames above it, and everything here through them: no name here says where its secrets are, and no frame
 # holds their values. Strings count as names do; only comments are left out of the code.
@@ -91,7 +91,7 @@ def _execute(source, scope, wait=True):
             _shorten(wrong)
             _flush()
             return _describe(wrong, source)
-        except BaseException:  # a hostile exception, no memory, the timeout: the kind is told at least
+        except BaseException:  # a hostile exception, no memory, the timeout: report at least the kind
             return (_keyturn.memory() if _is_starved(wrong) else type(wrong).__name__), ""
     return None
 
@@ -118,7 +118,7 @@ def _run(source, variables, limit, files, tools):
     global _limit, _masked
     _limit = limit
     _masked = bool(variables)
-    if files:  # behind everything else: none of them can stand in for a module that is there already
+    if files:  # after everything else: no file can replace an existing module
         sys.path.append(os.getcwd())
     _add_variables(variables)
     for name in tools or ():
@@ -156,7 +156,7 @@ def _settle():
         for module in (*_extensions(), "asyncio", "linecache", "random", "threading", "traceback"):
             try:
                 __import__(module)
-            except Exception:  # one for which this machine lacks a library
+            except Exception:  # this machine lacks a library for it
                 pass
     sys.modules["threading"].stack_size(1 << 20)
     _rehearse()

@@ -1,10 +1,10 @@
-# The tools: loaded once, in the zygote, and made callable like plain functions. The second part of prelude.py.
+# Loads the tools once, in the zygote, and makes them callable like plain functions. The second part of prelude.py.
 
 _loop = None
 
 
 def _run_loop(loop):
-    """Goes on whatever leaves the loop: an exit in one of its tasks is for whoever waits for that task."""
+    """Keeps the loop running: an exit in one of its tasks reaches the code that waits for that task."""
     while True:
         try:
             loop.run_forever()
@@ -71,14 +71,14 @@ class _File:
         self.scope = self.module.__dict__
         self.state = "new"  # then "loading", then "loaded" or "failed"
         self.effect = _EFFECTS[-1]  # until it is known
-        self.declares = False  # it speaks of EFFECT itself: one that came with an import of everything is another's
-        self.names = set()  # that its code looks for around it
-        self.lent = {}  # those of them that it has of other files
+        self.declares = False  # it sets EFFECT itself: one from "import *" belongs to another file
+        self.names = set()  # global names that its code uses
+        self.lent = {}  # those of them that come from other files
         self.needs = set()  # the files whose functions it can call
 
 
 _files = {}  # by the name of the module, in the order of the paths
-_loading = []  # the file that is being loaded, behind those that import it
+_loading = []  # the file being loaded, after those that import it
 
 
 def _owner(value):
@@ -121,7 +121,7 @@ def _tool_files(folder, left_out):
         return
     for path in (os.path.join(folder, name) for name in names):
         if path in left_out:
-            continue  # which the supervisor tells, and why
+            continue  # the supervisor reports it with the reason
         if os.path.isfile(path):
             yield path
         else:
@@ -129,7 +129,7 @@ def _tool_files(folder, left_out):
 
 
 def _declared(file):
-    """The effect that the file has set for its functions. One that nobody knows counts as the strongest."""
+    """The effect that the file has set for its functions. An unknown one counts as the strongest."""
     effect = file.scope.get("EFFECT", _UNDECLARED) if file.declares else _UNDECLARED
     if isinstance(effect, str) and effect in _EFFECTS:
         return effect
@@ -185,14 +185,14 @@ def _load_file(file):
         _lend(file)
         exec(code, file.scope)
         file.state = "loaded"
-    except BaseException as wrong:  # also a tool that wants to exit
+    except BaseException as wrong:  # also a tool that calls exit
         file.state = "failed"
         message, traceback = _describe(wrong)
         emit_log(f"tools: {file.path}: {message}\n{traceback}", "error")
     _tell_threads(file.path, _thread._count() - before)
     file.effect = _declared(file)
     _loading.pop()
-    if _loading:  # it is this one's turn again
+    if _loading:  # continue with the file that imported it
         _keyturn.print("F", os.fsencode(_loading[-1].path))
 
 
@@ -208,11 +208,11 @@ class _Importer:
     did not name would run unasked."""
 
     def __init__(self, folder):
-        from importlib import machinery  # here: to import while something is looked for would look for it again
+        from importlib import machinery  # here: an import during a lookup would start the same lookup again
 
         self._machinery = machinery
         self._folder = folder
-        # After the standard library, which no file of a tool can stand in for.
+        # After the standard library, which no tool file can replace.
         self._path = [*sys.path, folder, *_PACKAGES]
 
     def _is_asked_by_tool(self):
@@ -247,7 +247,7 @@ class _Importer:
         return file.module
 
     def exec_module(self, module):
-        pass  # it was, when it was loaded
+        pass  # _load_file has executed it
 
 
 def _reached(files):
@@ -281,14 +281,14 @@ def _offer(file):
         if name.startswith("_") or (owner and isinstance(value, types.ModuleType)):
             continue
         if owner not in (None, file) and owner.scope.get(name) is value:
-            continue  # imported: it is offered by the file that defines it
+            continue  # imported: the file that defines it offers it
         _tools.pop(name, None)
         _origins.pop(name, None)
         if owner:
             _origins[name] = file
             if callable(value) and not isinstance(value, type):
                 _tools[name] = effect
-                # It may be a decorator's, around a coroutine function.
+                # It may be a decorator around a coroutine function.
                 if isinstance(value, types.FunctionType) and value not in _awaiting.values():
                     value = _sync(value, name)
         _base[name] = value

@@ -1,3 +1,5 @@
+/* Reads the host's lines and writes the harness's lines without blocking. */
+
 #include "protocol.h"
 #include "request.h"
 #include <errno.h>
@@ -29,7 +31,7 @@ bool protocol_wants(const struct protocol *protocol)
 {
     const size_t waiting = protocol->in.len - protocol->taken;
 
-    /* A line that has not ended must be read on; complete ones can wait. */
+    /* Keep reading an unfinished line; complete lines can wait. */
     return !protocol->end && (waiting == protocol->seen || waiting < ((size_t)64 << 10));
 }
 
@@ -81,7 +83,7 @@ char *protocol_next_line(struct protocol *protocol, size_t *len, enum protocol_l
 
 /* ---- out ---- */
 
-/* Writes without blocking: a socket can be asked not to, and a pipe that is ready takes PIPE_BUF bytes. */
+/* Writes without blocking: a socket has a flag for that, and a pipe that is ready takes PIPE_BUF bytes. */
 static ssize_t write_some(const struct protocol *protocol, const char *bytes, size_t len)
 {
     struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -107,7 +109,7 @@ void protocol_write(struct protocol *protocol, struct strbuf *out)
         else if (count < 0 && errno == EAGAIN)
             break;
         else if (!(count < 0 && errno == EINTR))
-            protocol->broken = true; /* the loop hears of it by poll */
+            protocol->broken = true; /* poll reports that to the loop */
     }
     if (protocol->broken)
         done = out->len;

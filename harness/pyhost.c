@@ -1,13 +1,14 @@
-/* libpython, and nothing else of it anywhere. What can be said in Python is in prelude.py; here is what must hold even
- * when a script has turned the interpreter inside out: how a record is written, and that the end is told once.
+/* Embeds libpython; no other file uses it. prelude.py holds all that can be written in Python. This file holds what
+ * must work even after a script has changed the interpreter: writing records, and reporting the end exactly once.
  *
- * Records of several threads must not mix. Mostly nobody else is writing and the pipe has room: then the record is one
- * system call under the interpreter's own lock, which is not let go for it. Else a lock of ours goes around the rest,
- * with the interpreter's released, and no Python runs while it is held: a signal handler of the script that prints
- * would wait for itself.
+ * Records of several threads must not mix. Usually no other thread writes and the pipe has room. Then the record is one
+ * system call under the interpreter's own lock, which stays held. Otherwise our own lock covers the rest, with the
+ * interpreter's lock released. No Python runs under our lock: a signal handler of the script that prints would wait for
+ * itself.
  *
- * A script may use up its memory, catch the error and go on: what is written for it is then no reason to die but an
- * error of its own. So nothing between its first line and the telling of its end allocates in a way that aborts. */
+ * A script may use up its memory, catch the error and continue. A failed write is then an error of the script and must
+ * not kill the child. So no function between the script's first line and the report of its end allocates in a way that
+ * aborts. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -31,28 +32,28 @@ static const char prelude[] = {
 #include "prelude.inc"
     '\0'};
 
-/* Printed text goes in pieces of at most so many bytes. */
+/* Printed text is sent in pieces of at most this many bytes. */
 #define PRINT_PIECE 8192
-/* Address space that is given back before the end is told, since a script may have used up the rest: a few of the
- * pieces that Python takes. */
+/* Address space to release before reporting the end, because the script may have used up the rest. A few of Python's
+ * own chunks. */
 #define BALLAST ((size_t)4 << 20)
 
 static struct {
     int descriptor;
-    bool muted;  /* a rehearsal */
-    int writers; /* that have or want the lock; changed under the interpreter's */
+    bool muted;  /* during a rehearsal */
+    int writers; /* threads that hold or want the lock; changed under the interpreter's lock */
     PyThread_type_lock lock;
     PyObject *load, *settle, *run, *rehearse;
     void *ballast;
-    PyMemAllocatorEx memory; /* as they were: ours stand before them */
+    PyMemAllocatorEx memory; /* the original allocators, which ours call */
     PyObjectArenaAllocator arenas;
-    bool starved; /* there was a time when they had nothing to give */
+    bool starved; /* an allocation has failed at some time */
 } host = {.descriptor = -1};
 
 /* ---- memory ----
  *
- * Python does not always say that it has no memory: a frame for which there is none ends the run with an error that
- * names nothing, or with abort(). So it is noted where it happens. */
+ * Python does not always report that it has no memory. If it cannot allocate a frame, it ends the run with an error
+ * that names no cause, or with abort(). So our allocators record the failure when it happens. */
 
 static void *noted(void *memory)
 {
@@ -101,7 +102,7 @@ bool pyhost_starved(void)
 
 /* ---- records ---- */
 
-/* So much of the parts is written: they begin behind it. How many are left. */
+/* Skips the bytes that are written. Returns the number of parts left. */
 static int skip_written(struct iovec **parts, int count, ssize_t done)
 {
     for (; count && (size_t)done >= (*parts)->iov_len; (*parts)++, count--)
@@ -113,13 +114,13 @@ static int skip_written(struct iovec **parts, int count, ssize_t done)
     return count;
 }
 
-/* What there is room for; writev costs a script's event a sixth more than write. */
+/* Writes what fits. For a single part it uses write, because writev makes an event a sixth more expensive. */
 static ssize_t write_some(const struct iovec *parts, int count)
 {
     return count == 1 ? write(host.descriptor, parts->iov_base, parts->iov_len) : writev(host.descriptor, parts, count);
 }
 
-/* All of it, or -1 with errno. Changes the parts. */
+/* Writes all of it, or returns -1 with errno. Changes the parts. */
 static int write_all(struct iovec *parts, int count)
 {
     while (count) {
@@ -148,7 +149,7 @@ static int write_record(struct iovec *parts, int count)
         count = skip_written(&parts, count, done > 0 ? done : 0);
         if (!count)
             return 0;
-        PyThread_acquire_lock(host.lock, WAIT_LOCK); /* free, as there are no writers */
+        PyThread_acquire_lock(host.lock, WAIT_LOCK); /* free, because there are no writers */
     }
     host.writers++;
     Py_BEGIN_ALLOW_THREADS;
@@ -190,7 +191,7 @@ static void add_number(struct strbuf *out, long long number)
     strbuf_add(out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-/* As much as add_plain takes at most. */
+/* Returns the most bytes that add_plain may need. */
 static size_t plain_room(PyObject *value)
 {
     return 24 + (PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value)
@@ -198,7 +199,7 @@ static size_t plain_room(PyObject *value)
                      : 0);
 }
 
-/* A value that is its own JSON without a look at Python's encoder; false for every other. */
+/* Writes a simple value as JSON without Python's encoder. Returns false for every other value. */
 static bool add_plain(struct strbuf *out, PyObject *value)
 {
     if (PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value)) {
@@ -220,7 +221,8 @@ static bool add_plain(struct strbuf *out, PyObject *value)
     return false;
 }
 
-/* intermediate(label, data): the whole record at once, for values that most of them hold. False: not one of these. */
+/* intermediate(label, data): writes the whole record at once for the most common kinds of value. Returns False for
+ * others. */
 static PyObject *native_intermediate(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
@@ -274,7 +276,7 @@ static PyObject *native_print(PyObject *self, PyObject *args)
     return PyLong_FromSsize_t(at);
 }
 
-/* release(): the script has failed, and telling so takes memory. */
+/* release(): frees memory that the report of a failure needs. */
 static PyObject *native_release(PyObject *self, PyObject *none)
 {
     (void)self;
@@ -283,7 +285,7 @@ static PyObject *native_release(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
-/* starved(): whether there was no memory at some time. */
+/* starved(): returns whether an allocation has failed at some time. */
 static PyObject *native_starved(PyObject *self, PyObject *none)
 {
     (void)self;
@@ -291,7 +293,7 @@ static PyObject *native_starved(PyObject *self, PyObject *none)
     return PyBool_FromLong(host.starved);
 }
 
-/* memory(): the sentence for that. */
+/* memory(): returns the error sentence for that. */
 static PyObject *native_memory(PyObject *self, PyObject *none)
 {
     (void)self;
@@ -318,7 +320,7 @@ static PyObject *make_module(void)
 
 /* ---- starting ---- */
 
-/* The pending exception as an error. */
+/* Turns the pending exception into an error. */
 static int python_error(struct err *err, const char *what)
 {
     PyObject *type, *value, *traceback, *text = NULL;
@@ -336,7 +338,8 @@ static int python_error(struct err *err, const char *what)
     return -1;
 }
 
-/* No environment, no site, no user's folders, no handlers: only the standard library where the distribution has it. */
+/* Starts without environment variables, site, user folders or signal handlers: only the distribution's standard
+ * library. */
 static int start_interpreter(struct err *err)
 {
     PyPreConfig before;
@@ -345,7 +348,7 @@ static int start_interpreter(struct err *err)
 
     note_lack_of_memory();
     PyPreConfig_InitIsolatedConfig(&before);
-    before.utf8_mode = 1; /* files are read and written as UTF-8, whatever the locale is called here */
+    before.utf8_mode = 1; /* read and write files as UTF-8, whatever the locale */
     status = Py_PreInitialize(&before);
     if (PyStatus_Exception(status))
         return err_set(err, "Python does not start: %s", status.err_msg ? status.err_msg : "it wants to exit");
@@ -406,7 +409,7 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
 
     host.descriptor = descriptor;
     host.lock = PyThread_allocate_lock();
-    mallopt(M_ARENA_MAX, 1); /* else every thread takes 64 MiB of the address space */
+    mallopt(M_ARENA_MAX, 1); /* otherwise every thread takes 64 MiB of the address space */
     if (PyImport_AppendInittab("_keyturn", make_module) < 0)
         return err_set(err, "Python does not take a module");
     if (start_interpreter(err) < 0 || run_prelude(err) < 0)
@@ -457,7 +460,7 @@ void pyhost_rehearse(void)
     host.muted = false;
 }
 
-/* Texts, each with its NUL. */
+/* Makes a list of texts that each end with a NUL. */
 static PyObject *list_texts(const char *texts, size_t len)
 {
     PyObject *list = PyList_New(0);
@@ -472,7 +475,7 @@ static PyObject *list_texts(const char *texts, size_t len)
     return list;
 }
 
-/* What of an outcome is a text; NULL: it is none, or there is no memory to read it. */
+/* Returns one text of an outcome; NULL if it is none or cannot be read for lack of memory. */
 static const char *outcome_text(PyObject *outcome, Py_ssize_t at, Py_ssize_t *len)
 {
     const char *text = NULL;
@@ -482,7 +485,7 @@ static const char *outcome_text(PyObject *outcome, Py_ssize_t at, Py_ssize_t *le
     return text;
 }
 
-/* What there is to say of an end without an outcome. */
+/* Returns the error text for an end without an outcome. */
 static const char *pending_text(void)
 {
     PyObject *type = PyErr_Occurred();
@@ -492,7 +495,7 @@ static const char *pending_text(void)
     return type ? ((PyTypeObject *)type)->tp_name : "the harness lost the script's end";
 }
 
-/* The end as a record: how the script ended, or what is pending. */
+/* Writes the end record: how the script ended, or which exception is pending. */
 static void write_end(struct strbuf *out, PyObject *outcome)
 {
     const char *message = NULL, *traceback = NULL;
@@ -531,10 +534,10 @@ int pyhost_run(const struct pyhost_script *script, int descriptor)
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
 
     host.descriptor = descriptor;
-    fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK); /* a full pipe is waited for without the interpreter's lock */
+    fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK); /* wait for a full pipe without the interpreter's lock */
     if (source && list && tools)
         outcome = PyObject_CallFunction(host.run, "OOsiO", source, list, script->limit, (int)script->files, tools);
-    signal(SIGRTMAX, SIG_IGN); /* over: the timeout comes too late */
+    signal(SIGRTMAX, SIG_IGN); /* the script has ended; ignore a late timeout signal */
     free(steal(&host.ballast));
     write_end(&end, outcome);
     struct iovec part = {end.buf, end.len};

@@ -1,6 +1,6 @@
 #pragma once
-/* The interpreter: the one file that knows Python. The zygote starts it and loads the tools; a forked child runs one
- * script in it. What it has to say it writes to a descriptor as records (record.h). */
+/* The Python interpreter, which no other file uses. The zygote starts it and loads the tools; a forked child runs one
+ * script in it. It writes its output to a descriptor as records (record.h). */
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -8,30 +8,32 @@
 #include <sys/types.h>
 
 struct pyhost_options {
-    const char *tools;           /* NULL: there are none */
-    const char *const *left_out; /* paths of files of tools that are not loaded, NULL-terminated; NULL: none */
+    const char *tools;           /* NULL: no tools */
+    const char *const *left_out; /* paths of tool files to skip, NULL-terminated; NULL: none */
 };
 
-/* Starts the interpreter and loads the tools; tells them, and what went wrong with them, on `descriptor`. */
+/* Starts the interpreter and loads the tools. Reports the tools and their errors on `descriptor`. */
 int pyhost_start(const struct pyhost_options *options, int descriptor, struct err *err) CHECKED;
-/* Loads all that must be there before a filter forbids executable memory, and makes the memory fit for forking. Takes
- * several times as long as the start, so a host is told that the tools are there before it. */
+/* Loads everything needed before a filter forbids executable memory, and prepares memory for forking. Takes several
+ * times as long as the start, so the host learns of the tools before this. */
 int pyhost_settle(struct err *err) CHECKED;
-/* A fork that leaves the interpreter usable on both sides. As fork(). */
+/* Forks so that the interpreter stays usable on both sides. Returns the same as fork(). */
 pid_t pyhost_fork(void);
-/* In the child: goes through a run without telling anybody, so that the memory it needs is the child's own already. */
+/* Call in the child: goes through a run without output, so that the memory pages it needs are the child's own
+ * already. */
 void pyhost_rehearse(void);
 
 struct pyhost_script {
     const char *text, *secrets; /* NAME=VALUE, each with its NUL */
-    const char *tools;          /* names of those that it may see, each with its NUL */
+    const char *tools;          /* names of the tools it may see, each with its NUL */
     size_t text_len, secrets_len, tools_len;
-    bool all_tools;    /* whatever `tools` says */
-    const char *limit; /* the timeout as told */
-    bool files;        /* some were put into the working folder, which is looked through for modules then */
+    bool all_tools;    /* overrides `tools` */
+    const char *limit; /* the timeout as error messages name it */
+    bool files;        /* the request placed files in the working folder, so modules are also searched there */
 };
 
-/* In the child: whether Python was refused memory at some time. From a signal handler too. */
+/* Call in the child: returns whether an allocation of Python has failed at some time. Safe in a signal handler. */
 bool pyhost_starved(void);
-/* In the child: runs the script; events go to `descriptor`, and its end. -1 when that could not be told. */
+/* Call in the child: runs the script and writes its events and its end to `descriptor`. Returns -1 if it could not
+ * report the end. */
 int pyhost_run(const struct pyhost_script *script, int descriptor);

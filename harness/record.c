@@ -1,5 +1,5 @@
-/* Whatever comes out of a child is read here first. Nothing is trusted: lines are bounded, values are bounded in depth,
- * and types are checked; a line that fails says so in a record of its own kind. */
+/* Parses the records that a child writes. It trusts nothing: it bounds lines and the depth of values, and checks types.
+ * A line that fails a check becomes a RECORD_BAD record. */
 
 #include "record.h"
 #include "escape.h"
@@ -23,8 +23,8 @@ static bool deeper_than(const struct json *value, unsigned levels)
     return false;
 }
 
-/* Whether the line holds so many values that they cost too much, found out before they do. Every value but the first
- * comes after a comma or an opening bracket. */
+/* Returns true if the line holds more values than allowed, before parsing allocates them. Every value but the first
+ * follows a comma or an opening bracket. */
 static bool too_many(const char *text, size_t len)
 {
     size_t values = 0;
@@ -126,7 +126,7 @@ struct record record_parse(struct arena *arena, const char *line, size_t len)
     value = json_parse(arena, escape_without_nul(arena, line + 1, len - 1), len - 1, &err);
     if (!value)
         return bad(arena_printf(arena, "not JSON: %s", err.text));
-    /* The object around an intermediate's data is ours. */
+    /* The harness itself adds the object around an intermediate's data. */
     if (deeper_than(value, RECORD_DEPTH_MAX + (kind == RECORD_INTERMEDIATE)))
         return bad(arena_printf(arena, "deeper than %d levels", RECORD_DEPTH_MAX));
     switch (kind) {
@@ -180,7 +180,7 @@ void record_reader_release(struct record_reader *reader)
 
 void record_reader_add(struct record_reader *reader, const char *bytes, size_t len)
 {
-    if (reader->taken) { /* lines that were given out are gone */
+    if (reader->taken) { /* drop the lines already returned */
         memmove(reader->pending.buf, reader->pending.buf + reader->taken, reader->pending.len - reader->taken);
         strbuf_set_len(&reader->pending, reader->pending.len - reader->taken);
         reader->taken = 0;
@@ -188,7 +188,7 @@ void record_reader_add(struct record_reader *reader, const char *bytes, size_t l
     strbuf_add(&reader->pending, bytes, len);
 }
 
-/* The next line that is not empty; NULL when there is none. Sets `too_long` where one was dropped. */
+/* Returns the next line that is not empty; NULL if none is complete. Sets `too_long` if it dropped one. */
 static const char *next_line(struct record_reader *reader, size_t *len, bool *too_long)
 {
     for (;;) {

@@ -1,9 +1,9 @@
 #pragma once
-/* The records that a child writes to its event pipe: a letter, the rest of the line, and a newline on both sides, so
- * that whatever a script writes there itself spoils no record but its own. Empty lines mean nothing.
+/* The records that a child writes to its event pipe. A record is a letter, the rest of the line, and a newline before
+ * and after it. So bytes that a script writes there itself spoil no other record. Empty lines have no meaning.
  *
- * The script can write anything to this pipe. A record can only say what the emit functions could have said: the
- * supervisor adds the execution's id, and what it sends on is written anew from what was parsed. */
+ * The script can write anything to this pipe. A record can only express what the emit functions can. The supervisor
+ * adds the execution's id and rebuilds what it sends from the parsed values. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A longer line is dropped and told. */
+/* A longer line is dropped and reported. */
 #define RECORD_MAX ((size_t)8 << 20)
-/* How many values one may hold: each costs 64 bytes here, and two in the line. */
+/* Values per record: each takes 64 bytes here, but two in the line. */
 #define RECORD_VALUES_MAX ((size_t)500000)
-/* How deep a value may be. */
+/* Maximum depth of a value. */
 #define RECORD_DEPTH_MAX 64
 
 enum record_kind {
@@ -24,8 +24,8 @@ enum record_kind {
     RECORD_LOG = 'L',          /* {"message","level"} */
     RECORD_STDOUT = 'O',       /* bytes, with \n and \\ for newline and backslash */
     RECORD_STDERR = 'E',
-    RECORD_END = 'X',     /* {} or {"message","traceback"}: the script is over */
-    RECORD_FILE = 'F',    /* from the zygote: the path of a file of tools that it is about to load, as bytes */
+    RECORD_END = 'X',     /* {} or {"message","traceback"}: the script has ended */
+    RECORD_FILE = 'F',    /* from the zygote: the path of the tool file it is about to load, as bytes */
     RECORD_TOOLS = 'T',   /* from the zygote: names of the tools, each with its effect */
     RECORD_SANDBOX = 'S', /* from the zygote: the layers in effect */
     RECORD_BAD = 0,
@@ -33,22 +33,23 @@ enum record_kind {
 
 struct record {
     enum record_kind kind;
-    const struct json *value; /* result; "data" of intermediate; the object of an end, of the tools */
+    const struct json *value; /* result; "data" of intermediate; the object of an end or of the tools */
     const char *text;         /* label, message, bytes; why a record is bad */
     size_t len;
-    const char *more; /* level, traceback; NULL when there is none */
+    const char *more; /* level, traceback; NULL if absent */
 };
 
-/* Reads one line without its newline. A bad one gives RECORD_BAD, `text` tells why. Values live in the arena. */
+/* Parses one line without its newline. A bad line gives RECORD_BAD with the reason in `text`. Values live in the
+ * arena. */
 struct record record_parse(struct arena *arena, const char *line, size_t len);
-/* Writes the bytes as a RECORD_STDOUT or RECORD_STDERR, newlines around it included: so much at most. */
+/* The most bytes that a RECORD_STDOUT or RECORD_STDERR of `len` bytes takes, newlines around it included. */
 #define RECORD_TEXT_ROOM(len) (2 * (len) + 3)
 void record_write_text(struct strbuf *out, enum record_kind kind, const char *bytes, size_t len);
 
 /* Cuts a stream of bytes into lines. */
 struct record_reader {
     struct strbuf pending;
-    size_t seen; /* bytes of pending that hold no newline */
+    size_t seen; /* bytes of pending known to hold no newline */
     size_t taken;
     bool skipping;
 };
@@ -56,5 +57,5 @@ struct record_reader {
 void record_reader_init(struct record_reader *reader);
 void record_reader_release(struct record_reader *reader);
 void record_reader_add(struct record_reader *reader, const char *bytes, size_t len);
-/* The next record; false when there is no complete line. `arena` is the caller's to reset. */
+/* Returns the next record; false if no line is complete. The caller resets `arena`. */
 bool record_reader_next(struct record_reader *reader, struct arena *arena, struct record *record);

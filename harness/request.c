@@ -1,4 +1,5 @@
-/* What the host sends is checked as if a stranger sent it: a request that cannot be run is answered, not guessed at. */
+/* Parses a request line of the host. It checks the line as untrusted input, and answers a bad request with an error
+ * instead of guessing. */
 
 #include "request.h"
 #include "base/arena.h"
@@ -8,11 +9,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The longest run; processor time is counted in whole seconds of 32 bits. */
+/* The longest run: the kernel counts processor time in whole seconds of 32 bits. */
 #define TIMEOUT_MAX (7.0 * 24 * 3600)
 
-/* The line of a script, still with its escapes, in which a NUL stands; 0: none. A NUL is answered with its line, like
- * any other mistake in a script. */
+/* Returns the line of a script (still escaped) that holds a NUL; 0 if none. The answer names that line, as for any
+ * other mistake in a script. */
 static unsigned nul_line(const char *escaped, size_t len)
 {
     unsigned line = 1;
@@ -28,7 +29,7 @@ static unsigned nul_line(const char *escaped, size_t len)
     return 0;
 }
 
-/* The same of a value of the request, whose text may have been parsed with the NULs taken out. */
+/* The same for a value of the request, whose text may have been parsed with its NULs replaced. */
 static unsigned nul_in(const struct json *value, const char *line, const char *text)
 {
     return text == line ? 0 : nul_line(line + (value->src - text), value->src_len);
@@ -67,13 +68,13 @@ static int take_mode(const struct json *value, struct err *err)
 {
     const char *mode = json_str(value, NULL);
 
-    /* The modes differ on the host's side only; one who leaves it out means the usual one. */
+    /* The modes differ only on the host's side. A missing mode means the default one. */
     if (!value || (mode && (strcmp(mode, "PLAN") == 0 || strcmp(mode, "INTERACTIVE") == 0)))
         return 0;
     return err_set(err, "unknown mode %.60s (PLAN or INTERACTIVE)", mode ? mode : json_type_name(value->type));
 }
 
-/* A list of names; NULL and 0 for one that is not there. `what` must be said of each of them. */
+/* Reads a list of names; NULL and 0 if it is missing. Error messages call the names `what`. */
 static int take_names(const char *const **names, size_t *count, struct arena *arena, const struct json *list,
                       const char *field, const char *what, struct err *err)
 {

@@ -1,5 +1,5 @@
 #pragma once
-/* A request line: what the host asks to be run. */
+/* A request line, with which the host asks the harness to run a script. */
 
 #include "base/err.h"
 #include "files.h"
@@ -13,20 +13,20 @@ struct arena;
 #define REQUEST_ID_MAX 256
 
 struct request {
-    const char *id; /* NULL where the line gives none that can be used */
+    const char *id; /* NULL if the line has no usable id */
     const char *script;
     size_t script_len;
     double timeout; /* seconds, at least 1 */
-    double named;   /* what an error calls it: the host may have used up a part of what somebody asked for */
+    double named;   /* timeout that errors name: the host may have used a part of what the user set */
     const char *const *secrets;
     size_t secret_count;
-    bool all_tools; /* else only those: */
+    bool all_tools; /* otherwise only these: */
     const char *const *tools;
     size_t tool_count;
     const struct request_file *files;
     size_t file_count;
 };
 
-/* Reads a line. -1 with the sentence to answer with; `request->id` is set then too if the line has one. Everything
- * lives in the arena. */
+/* Parses a line. On failure returns -1, and err holds the sentence to answer with; `request->id` is still set if the
+ * line has one. Everything lives in the arena. */
 int request_parse(struct request *request, struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;

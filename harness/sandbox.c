@@ -1,10 +1,12 @@
-/* The order of sandbox_enter is not free. no_new_privs comes first, because Landlock and the filter want it; the filter
- * comes last, because it refuses everything the others are put on with. All that a child needs is in `struct sandbox`
- * beforehand: between fork and script there is no allocation and no file to open.
+/* Builds, tests and enters the sandbox layers of a child.
  *
- * The filter is built by libseccomp from syscalls.def, once, and loaded by every child as plain instructions, which is
- * several times faster than to build it again. One instruction differs from child to child: signals go to oneself only,
- * so the filter holds a number that cannot be a process, and a child writes its own over it before it loads. */
+ * The order in sandbox_enter is fixed. no_new_privs comes first, because Landlock and the filter need it. The filter
+ * comes last, because it forbids the calls that enter the other layers. `struct sandbox` holds everything a child needs
+ * beforehand: between fork and script the child neither allocates nor opens a file.
+ *
+ * libseccomp builds the filter from syscalls.def once. Every child loads it as plain instructions, several times faster
+ * than building it again. One instruction differs between children: a process may send signals only to itself. So the
+ * filter holds a number that is never a process id, and a child writes its own id over it before loading. */
 
 #include "sandbox.h"
 #include "base/json.h"
@@ -38,26 +40,26 @@
 #endif
 #endif
 #ifndef SHADOW_MEMORY
-#define SHADOW_MEMORY false /* a sanitizer's shadow is terabytes of address space: then no limit on it */
+#define SHADOW_MEMORY false /* a sanitizer's shadow takes terabytes of address space, so that is not limited */
 #endif
 
 enum layer { NO_NEW_PRIVS, RLIMITS, LANDLOCK, SECCOMP, LAYERS };
 static const char *const layer_names[LAYERS] = {"no_new_privs", "rlimits", "landlock", "seccomp"};
 
 struct sandbox {
-    bool on[LAYERS];   /* to be put on: wanted, and not found lacking */
-    char lacking[400]; /* which are wanted and lacking, and why; "" when none is */
+    bool on[LAYERS];   /* to be entered: wanted, and it works here */
+    char lacking[400]; /* which wanted layers do not work, and why; "" if all do */
     rlim_t memory, file, files;
-    bool readonly;         /* all but the workspace is */
-    uint64_t workspace_mb; /* what fits in; 0: nothing bounds it */
-    int abi, rules;        /* Landlock's version and descriptor; -1 */
+    bool readonly;         /* everything but the workspace is read-only */
+    uint64_t workspace_mb; /* size of the workspace; 0: unbounded */
+    int abi, rules;        /* Landlock's version, and the descriptor of the rules or -1 */
     struct sock_filter *filter;
-    size_t length, own_pid; /* instructions, and the one that compares with the child's own number */
+    size_t length, own_pid; /* number of instructions; index of the one that compares with the child's own id */
 };
 
 static const size_t thread_stack = 1 << 20, main_stack = 8 << 20;
 
-/* A wanted layer cannot be put on. */
+/* Records that a wanted layer does not work. */
 static void lack(struct sandbox *sandbox, enum layer layer, const char *why)
 {
     size_t len = strlen(sandbox->lacking);
@@ -133,7 +135,7 @@ struct row {
     }
 #define CLONE_NEW_ANY \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
-#define OWN_PID                  0x7a6b5c4d /* above any number of a process */
+#define OWN_PID                  0x7a6b5c4d /* above any process id */
 #define SYSCALL(name, rule, why) {#name, rule},
 static const struct row rows[] = {
 #include "syscalls.def"
@@ -148,12 +150,12 @@ static int add_row(scmp_filter_ctx ctx, const struct row *row, bool readonly)
     int number = seccomp_syscall_resolve_name(row->name);
 
     if (row->rule == RULE_DENY || (row->rule == RULE_READONLY && !readonly) || number == __NR_SCMP_ERROR)
-        return 0; /* the default serves */
+        return 0; /* the default action applies */
     for (; count < COUNT_OF(tests) && row->tests[count].mask; count++)
         tests[count] = (struct scmp_arg_cmp){row->tests[count].arg, SCMP_CMP_MASKED_EQ, row->tests[count].mask,
                                              row->tests[count].value};
     int failed = seccomp_rule_add_array(ctx, actions[row->rule], number, count, tests);
-    return failed == -EDOM ? 0 : failed; /* known elsewhere, not on this architecture */
+    return failed == -EDOM ? 0 : failed; /* the call exists elsewhere, not on this architecture */
 }
 
 static int export_filter(struct sandbox *sandbox, scmp_filter_ctx ctx, struct err *err)
@@ -211,7 +213,7 @@ static int load_filter(struct sandbox *sandbox, struct err *err)
 
 /* ---- limits ---- */
 
-/* Lowers a limit for good; one that is lower already stays. */
+/* Lowers a limit for good; keeps it if it is lower already. */
 static int limit(pid_t pid, __rlimit_resource_t what, rlim_t soft, rlim_t hard, const char *name, struct err *err)
 {
     struct rlimit now;
@@ -232,7 +234,7 @@ int sandbox_limit_cpu(const struct sandbox *sandbox, pid_t pid, unsigned cpu_s, 
 
 static int put_limits(const struct sandbox *sandbox, unsigned cpu_s, struct err *err)
 {
-    /* Writing beyond the limit is to be an error that a script can read, not a signal. */
+    /* Writing beyond the limit must give an error that a script can read, not a signal. */
     signal(SIGXFSZ, SIG_IGN);
     if (!SHADOW_MEMORY && limit(0, RLIMIT_AS, sandbox->memory, sandbox->memory, "memory", err) < 0)
         return -1;
@@ -313,7 +315,7 @@ void sandbox_free(struct sandbox *sandbox)
     free(sandbox);
 }
 
-/* Puts on one layer after the other; `at` is the one that failed. */
+/* Enters one layer after the other; `at` is the one that failed. */
 static int enter(struct sandbox *sandbox, unsigned cpu_s, enum layer *at, struct err *err)
 {
     *at = NO_NEW_PRIVS;
@@ -338,9 +340,9 @@ int sandbox_enter(struct sandbox *sandbox, unsigned cpu_s, struct err *err)
     return enter(sandbox, cpu_s, &at, err);
 }
 
-/* ---- trying ---- */
+/* ---- testing ---- */
 
-/* What the child that tries tells, in one write to a pipe. */
+/* What the test child reports, in one write to a pipe. */
 struct report {
     bool entered;
     enum layer failed;
@@ -359,7 +361,7 @@ static bool holds(const struct sandbox *sandbox, enum layer layer, int fd)
                 mmap(NULL, sandbox->memory, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
     case LANDLOCK:
         return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0 && errno == EACCES;
-    case SECCOMP: /* EFAULT when the kernel looks at the pointer: the call went through */
+    case SECCOMP: /* EFAULT means that the kernel read the pointer: the call passed */
         return syscall(SYS_memfd_create, NULL, 0) < 0 && errno == EPERM;
     default:
         return false;
@@ -407,11 +409,11 @@ int sandbox_try(struct sandbox *sandbox, struct err *err)
 {
     struct report report;
 
-    do { /* until what is left can be entered */
+    do { /* until the remaining layers can be entered */
         if (try_once(sandbox, &report, err) < 0)
             return -1;
         if (!report.entered && report.failed == NO_NEW_PRIVS)
-            return err_set(err, "%s", report.err.text); /* nothing works without */
+            return err_set(err, "%s", report.err.text); /* this layer is mandatory */
         if (!report.entered)
             lack(sandbox, report.failed, report.err.text);
     } while (!report.entered);

@@ -1,3 +1,5 @@
+/* Starts the zygote and receives the descriptors of its children. */
+
 #include "spawn.h"
 #include "base/mem.h"
 #include <errno.h>
@@ -10,7 +12,8 @@
 
 /* ---- starting ---- */
 
-/* In the forked process, which shares nothing with the supervisor after this: its memory held secrets. */
+/* Runs in the forked process. exec replaces its memory, which held secrets, so it shares nothing with the
+ * supervisor. */
 static _Noreturn void become_zygote(pid_t parent, int control, int loading, const char *program, char *const *arguments,
                                     const char *workspace)
 {
@@ -24,7 +27,7 @@ static _Noreturn void become_zygote(pid_t parent, int control, int loading, cons
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    setsid(); /* the terminal's signals are the supervisor's */
+    setsid(); /* signals of the terminal go only to the supervisor */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     if (null < 0 || high_control < 0 || high_loading < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
@@ -33,7 +36,7 @@ static _Noreturn void become_zygote(pid_t parent, int control, int loading, cons
         _exit(1);
     execve("/proc/self/exe", arguments, environment);
     if (program)
-        execve(program, arguments, environment); /* where there is no /proc */
+        execve(program, arguments, environment); /* if /proc is not mounted */
     _exit(1);
 }
 
@@ -77,7 +80,7 @@ void spawn_close(struct zygote_link *link)
     link->control = link->loading = -1;
 }
 
-/* ---- talking ---- */
+/* ---- messages ---- */
 
 int spawn_ask_spare(const struct zygote_link *link)
 {
@@ -107,7 +110,7 @@ int spawn_receive(const struct zygote_link *link, struct control *message, struc
     if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int) * HAND_COUNT)) {
         spare->pid = message->pid;
         memcpy(spare->fds, CMSG_DATA(head), sizeof(spare->fds));
-        /* Our ends are open files of their own: what the script does to its ends does not reach them. */
+        /* Our ends are separate open files: the script's changes to its ends do not affect them. */
         for (size_t i = HAND_SCRIPT; i < HAND_COUNT; i++)
             fcntl(spare->fds[i], F_SETFL, O_NONBLOCK);
     }

@@ -1,5 +1,5 @@
 #pragma once
-/* Starting the zygote, and what it hands over. */
+/* Starts the zygote and receives the spare children it makes. */
 
 #include "base/err.h"
 #include "wire.h"
@@ -7,24 +7,25 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A child that waits for its script: its process and our ends of its pipes, none of which blocks. */
+/* A child that waits for its script: its process and our non-blocking ends of its pipes. */
 struct spare {
-    pid_t pid; /* 0: there is none */
+    pid_t pid; /* 0: no spare */
     int fds[HAND_COUNT];
 };
 
 struct zygote_link {
-    pid_t pid;            /* 0: none runs */
+    pid_t pid;            /* 0: not running */
     int control, loading; /* -1: closed */
 };
 
-/* Starts this program again as the zygote: a clean environment, and no descriptor but its own. The working folder is
- * that of the scripts. `program` is where the program lies, for machines without /proc; NULL: not known. */
+/* Starts this program again as the zygote, with a clean environment and only its own descriptors. Its working folder is
+ * that of the scripts. `program` is the program's path, for machines without /proc; NULL: unknown. */
 int spawn_zygote(struct zygote_link *link, const char *program, char *const *arguments, const char *workspace,
                  struct err *err) CHECKED;
 void spawn_close(struct zygote_link *link);
 
 int spawn_ask_spare(const struct zygote_link *link);
-/* One message: 1 and the message (and the spare that came with it), 0: none waits, -1: the zygote is gone. */
+/* Receives one message. Returns 1 with the message and the spare that came with it, 0 if none waits, -1 if the zygote
+ * is gone. */
 int spawn_receive(const struct zygote_link *link, struct control *message, struct spare *spare);
 void spare_close(struct spare *spare);

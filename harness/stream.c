@@ -1,3 +1,5 @@
+/* Turns printed bytes into log events, masked and cut into lines. */
+
 #include "stream.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -14,7 +16,7 @@ void stream_release(struct stream *stream)
     strbuf_release(&stream->line);
 }
 
-/* How many bytes at the end are the beginning of a character whose rest may still come. */
+/* Returns how many bytes at the end begin a character whose rest may still come. */
 static size_t unfinished(const char *text, size_t len)
 {
     for (size_t back = 1; back <= 3 && back <= len; back++) {
@@ -54,7 +56,7 @@ static void add_masked(struct stream *stream, struct event_sink *sink, const cha
             send_front(stream, sink, line->len);
             text++;
             len--;
-        } else if (len) { /* full; four bytes of a character are never all unfinished, so this gets on */
+        } else if (len) { /* full; an unfinished character has at most three bytes, so this always sends some */
             send_front(stream, sink, line->len - unfinished(line->buf, line->len));
         }
     }

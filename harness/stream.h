@@ -1,6 +1,6 @@
 #pragma once
-/* Printed bytes on their way to `log` events: secrets are masked first, across the seams between reads; then the text
- * is cut at newlines, or after STREAM_PIECE bytes between two characters. */
+/* Turns printed bytes into `log` events. It masks secrets first, across the boundaries between reads. Then it cuts the
+ * text at newlines, or after STREAM_PIECE bytes between two characters. */
 
 #include "base/strbuf.h"
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct stream {
 void stream_init(struct stream *stream, const char *level);
 void stream_release(struct stream *stream);
 void stream_add(struct stream *stream, struct event_sink *sink, const char *bytes, size_t len);
-/* Sends a line that is not finished, because something else was said after it. */
+/* Sends an unfinished line, because another event follows it. */
 void stream_flush(struct stream *stream, struct event_sink *sink);
-/* The same, and nothing more will come. */
+/* Sends an unfinished line at the end of the stream. */
 void stream_finish(struct stream *stream, struct event_sink *sink);

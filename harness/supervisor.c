@@ -1,12 +1,14 @@
-/* One loop, one thread. It waits for the host's lines, the child's pipes, the zygote's messages, signals and the
- * deadline, and never blocks anywhere else: a host that does not read stops the reading from the child (and so the
- * child), not the deadline.
+/* Runs the supervisor's loop: it takes requests from the host, gives each to a child and forwards the child's events.
  *
- * Requests are run one after the other, in the order of their lines. The child for the next one is made after
- * script_done is written, never while a script runs. */
+ * One loop, one thread. It waits for the host's lines, the child's pipes, the zygote's messages, signals and the
+ * deadline, and blocks nowhere else. If the host does not read, the supervisor stops reading from the child, which
+ * blocks the child. The deadline still applies.
+ *
+ * Requests run one after the other, in the order of their lines. The zygote makes the next child after script_done is
+ * written, never while a script runs. */
 
 #include "base/mem.h"
-#include "supervisor_inside.h"
+#include "supervisor_internal.h"
 #include "workspace.h"
 #include <errno.h>
 #include <malloc.h>
@@ -20,12 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* While so much waits for the host, the child waits too. */
+/* While this much output waits for the host, the child waits too. */
 #define OUT_HIGH ((size_t)1 << 20)
-/* How long a request waits for a child at least, however short its script may run: a busy machine needs that long to
- * settle after ready. */
+/* The least time that a request waits for a child, even if its script may run only shortly. A busy machine needs that
+ * long for pyhost_settle after ready. */
 #define PATIENCE_LEAST_S 10.0
-/* … and so often twice as long as the last time, when that was in vain: it may just be that slow. */
+/* … doubled up to this many times after a failure: the machine may just be that slow. */
 #define PATIENCE_DOUBLED 5
 /* See gather(). */
 #define BURST     8
@@ -56,7 +58,7 @@ static void answer_error(struct supervisor *s, const char *id, const char *messa
     s->sink.id = NULL;
 }
 
-/* Looks the secrets up; false and an answer when some are missing. */
+/* Looks up the secrets. If some are missing, answers with an error and returns false. */
 static bool find_secrets(struct supervisor *s)
 {
     CLEANUP(strbuf) struct strbuf missing = STRBUF_INIT;
@@ -118,7 +120,7 @@ static void take_line(struct supervisor *s, const char *line, size_t len)
     }
 }
 
-/* No child came for the request: a tool may keep the process that makes them from getting on. */
+/* Handles a request for which no child came in time: a tool may block the zygote. */
 static void lose_patience(struct supervisor *s)
 {
     answer_error(s, s->request.id,
@@ -127,7 +129,7 @@ static void lose_patience(struct supervisor *s)
     replace_zygote(s);
 }
 
-/* Takes up requests until one runs or waits for a child. */
+/* Takes requests until one runs or waits for a child. */
 static void take_requests(struct supervisor *s)
 {
     while (s->ready && !s->execution.running && s->exit_status < 0) {
@@ -164,7 +166,7 @@ static void read_signals(struct supervisor *s)
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         if (info.ssi_signo != SIGCHLD)
             give_up(s, 0, NULL);
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* as the first process, orphans too */
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* as process 1, orphans too */
         if (pid != s->zygote.pid)
             continue;
         s->zygote.pid = 0;
@@ -196,7 +198,7 @@ static void end_execution(struct supervisor *s)
     want_spare(s);
 }
 
-/* After a script that said much, and when that is written: what it took is given back, also by the C library. */
+/* After a script with much output, once that is written: frees the buffers and trims the C library's heap. */
 static void give_back(struct supervisor *s)
 {
     if (s->execution.running || s->execution.output < OUT_HIGH || s->sink.out.len)
@@ -212,7 +214,7 @@ static void look_at_workspace(struct supervisor *s, int64_t now)
     char message[96];
 
     s->look_us = now + WORKSPACE_LOOK_MS * 1000;
-    if (files <= WORKSPACE_FILES_MAX || files <= s->files) /* who removes some may go on */
+    if (files <= WORKSPACE_FILES_MAX || files <= s->files) /* a script that removes files may continue */
         return;
     snprintf(message, sizeof(message), "Script made more than %u files", WORKSPACE_FILES_MAX);
     execution_kill(&s->execution, message);
@@ -223,7 +225,7 @@ static int64_t sooner(bool counts, int64_t one, int64_t other)
     return counts && one < other ? one : other;
 }
 
-/* Until when nothing happens by itself; INT64_MAX: for ever. */
+/* Returns the time of the next timer; INT64_MAX: none. */
 static int64_t next_tick_us(const struct supervisor *s)
 {
     int64_t next = sooner(s->file, s->file_due_us, INT64_MAX);
@@ -250,8 +252,8 @@ static void tick(struct supervisor *s)
         execution_tick(&s->execution, now);
 }
 
-/* A script that tells much tells it in small pieces, and each would wake us, and the host behind us. After a few in
- * quick succession they are left to gather for a moment that nobody can see. */
+/* A script with much output writes it in small pieces, and each would wake the supervisor and the host. After a few in
+ * quick succession, waits a moment too short to notice, so that pieces gather. */
 static void gather(struct supervisor *s, bool served)
 {
     const struct timespec moment = {.tv_nsec = GATHER_US * 1000};
@@ -281,7 +283,8 @@ static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
     return ppoll(polls, count, limit, NULL);
 }
 
-/* Requests wait in the pipe while one runs; that the host has closed it must be heard all the same where it matters. */
+/* While a request runs, further ones wait in the pipe. Where it matters, the supervisor must still notice that the host
+ * has closed it. */
 static struct pollfd poll_input(const struct supervisor *s)
 {
     const bool reading = protocol_wants(&s->protocol);
@@ -291,7 +294,7 @@ static struct pollfd poll_input(const struct supervisor *s)
                            .events = (short)((reading ? POLLIN : 0) | (watching ? POLLRDHUP : 0))};
 }
 
-/* Nobody waits for answers any more: the reader is gone, or who asked is. */
+/* Returns true if no process waits for answers: the reader of our output or the sender of the requests is gone. */
 static bool host_gone(const struct supervisor *s, short in, short out)
 {
     if (out & (POLLERR | POLLHUP | POLLNVAL))
@@ -365,7 +368,7 @@ int supervisor_main(const struct supervisor_options *options)
         step(&s);
     protocol_drain(&s.protocol, &s.sink.out);
     if (s.zygote.pid > 0)
-        kill(s.zygote.pid, SIGKILL); /* and its children with it */
+        kill(s.zygote.pid, SIGKILL); /* its children die with it */
     execution_release(&s.execution);
     record_reader_release(&s.loading);
     stream_release(&s.printed[0]);

@@ -1,17 +1,17 @@
 #pragma once
-/* The supervisor: speaks with the host, and is the only one who does. It never starts Python. */
+/* The supervisor: the only process that communicates with the host. It never starts Python. */
 
 #include "zygote.h"
 
 struct supervisor_options {
-    const char *program;    /* where this program lies; NULL: not known */
+    const char *program;    /* path of this program; NULL: unknown */
     char *const *arguments; /* of the zygote, its name first */
     const char *workspace;
     const char *missing_tools; /* why there are no tools; NULL: there are */
     bool limit_cpu;
-    bool end_with_input; /* end at the end of input, not when all requests are answered: somebody else, who stays, holds
-                            the other end of our output */
+    bool end_with_input; /* end at the end of input, even before all requests are answered: another process, which
+                            stays, holds the other end of our output */
 };
 
-/* Runs until the host closes its end or a signal ends it; gives the process's exit status. */
+/* Runs until the host closes its end or a signal ends it. Returns the exit status of the process. */
 int supervisor_main(const struct supervisor_options *options);

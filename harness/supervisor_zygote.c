@@ -1,25 +1,25 @@
-/* The zygote is started again when it dies or when it makes no child in time; what its tools say while they are loaded
- * is told each time.
+/* Starts the zygote, and restarts it if it dies or makes no child in time. Each time it reports the output of the tools
+ * while they load.
  *
- * A file of tools can do anything while it is loaded. One that ends the zygote, or does not come to its end, is left
- * out by the next, and the others are loaded: the zygote tells each before it opens it. */
+ * A tool file can do anything while it is loaded. The zygote names each file before it opens it. If a file kills the
+ * zygote or does not finish, the next zygote skips that file and loads the others. */
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "supervisor_inside.h"
+#include "supervisor_internal.h"
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Zygotes, or spares, that may die in a row before it is no accident. */
+/* How many zygotes, or spares, may die in a row before the harness gives up. */
 #define DEATHS_MAX 3
-/* For one file of tools, which may load others that are large. */
+/* Time for one tool file, which may import large modules. */
 #define FILE_S 10
 
-/* ---- files that are left out ---- */
+/* ---- skipped files ---- */
 
-/* Takes the file at hand for the one to blame; false when there is none, or leaving it out has not helped. */
+/* Blames the file being loaded. Returns false if there is none, or if skipping it has not helped. */
 static bool leave_file_out(struct supervisor *s, const char *why)
 {
     for (size_t i = 0; s->file && i < s->left_out_count; i++)
@@ -74,7 +74,7 @@ void release_files(struct supervisor *s)
 
 /* ---- loading ---- */
 
-/* What one said that came to nothing is not told: the next says it again. */
+/* Drops the output of a zygote that failed: the next one repeats it. */
 static void forget_notes(struct supervisor *s)
 {
     for (size_t i = 0; i < COUNT_OF(s->printed); i++)
@@ -102,7 +102,7 @@ void want_spare(struct supervisor *s)
         s->spare_asked = spawn_ask_spare(&s->zygote) == 0;
 }
 
-/* The tools are loaded. Of a zygote that came after another only what it said is news. */
+/* The tools are loaded. After a restart, only the output of the tools is new. */
 static void take_tools(struct supervisor *s, const struct json *tools)
 {
     if (!s->ready)
@@ -149,7 +149,7 @@ bool read_loading(struct supervisor *s)
     char chunk[8192];
     ssize_t count = read(s->zygote.loading, chunk, sizeof(chunk));
 
-    if (count == 0) { /* closed; if that was too early, its end will be heard of as well */
+    if (count == 0) { /* closed; if too early, the zygote's death is reported as well */
         close(s->zygote.loading);
         s->zygote.loading = -1;
     }
@@ -162,8 +162,8 @@ bool read_loading(struct supervisor *s)
     return true;
 }
 
-/* A spare that ended while it waited. One that was killed is replaced; one that ended by itself has left the reason in
- * its pipe, for the request that gets it. */
+/* A spare ended while it waited. One that was killed is replaced. One that exited has left the reason in its pipe, for
+ * the request that gets it. */
 static void spare_exited(struct supervisor *s, int status)
 {
     if (!WIFSIGNALED(status) || ++s->spare_deaths >= DEATHS_MAX)
@@ -225,13 +225,13 @@ static void zygote_gone(struct supervisor *s)
     CLEANUP(free) char *why = NULL;
 
     while (s->zygote.loading >= 0 && read_loading(s))
-        ; /* its last words: they say which file it was at */
+        ; /* its last records name the file it was loading */
     end_zygote(s);
     why = death_of_zygote(s->zygote_status);
     if (!s->replacing && leave_file_out(s, why))
         start_zygote(s);
     else if (WIFEXITED(s->zygote_status) && WEXITSTATUS(s->zygote_status) == STATUS_LAYER && !s->ready)
-        give_up(s, STATUS_LAYER, NULL); /* the zygote has said why */
+        give_up(s, STATUS_LAYER, NULL); /* the zygote has printed the reason */
     else if (!s->ready || (!s->replacing && ++s->zygote_deaths >= DEATHS_MAX))
         give_up(s, 1, why);
     else
@@ -241,7 +241,7 @@ static void zygote_gone(struct supervisor *s)
 
 void replace_zygote(struct supervisor *s)
 {
-    s->replacing = true; /* our doing, so it counts as no accident */
+    s->replacing = true; /* we kill it, so its death does not count */
     s->replaced++;
     zygote_gone(s);
 }

@@ -1,3 +1,5 @@
+/* Bounds the bytes and files that a script can put into its workspace. */
+
 #include "workspace.h"
 #include "base/mem.h"
 #include <linux/magic.h>
@@ -5,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* Whether all of a file system in memory is the workspace's; `size` tells about it. */
+/* Returns true if a file system in memory belongs to the workspace alone; fills in `size`. */
 static bool is_own(const char *path, struct statfs *size)
 {
     CLEANUP(free) char *above = xasprintf("%s/..", path);

@@ -1,5 +1,5 @@
-/* The zygote stays as it was when it had loaded the tools: one thread, no loop running, no script ever read. It makes
- * children and tells how they ended, and that is all it hears and says. */
+/* The zygote process: forks a child for each script and reports how the children ended. It never changes after it has
+ * loaded the tools: one thread, no loop running, no script ever read. It exchanges no other messages. */
 
 #include "zygote.h"
 #include "base/mem.h"
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* At once: those that wait, the one that runs, and those that are being ended. More are not asked for. */
+/* Children at once: those that wait, the one that runs, and those being killed. The supervisor asks for no more. */
 #define CHILDREN_MAX 16
 
 struct zygote {
@@ -62,7 +62,7 @@ static int tell(const struct control *message, const int *fds, size_t fd_count)
 
 /* ---- children ---- */
 
-/* Pipes for a child: fds[i][0] is the end for reading. */
+/* Makes pipes for a child: fds[i][0] is the end for reading. */
 static int make_pipes(int fds[][2], size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ static int reap(struct zygote *zygote, size_t index)
     return tell(&message, NULL, 0);
 }
 
-/* ---- the life ---- */
+/* ---- serving ---- */
 
 static int serve(struct zygote *zygote)
 {
@@ -127,7 +127,7 @@ static int serve(struct zygote *zygote)
             wait[1 + i] = (struct pollfd){.fd = zygote->children[i].pidfd, .events = POLLIN};
         if (poll(wait, 1 + count, -1) < 0 && errno != EINTR)
             return 1;
-        for (size_t i = count; i--;) /* backwards: the last one takes the place of one that is gone */
+        for (size_t i = count; i--;) /* backwards, because the last entry replaces a removed one */
             if (wait[1 + i].revents && reap(zygote, i) < 0)
                 return 1;
         if (wait[0].revents) {
@@ -144,7 +144,7 @@ static int serve(struct zygote *zygote)
     }
 }
 
-/* Prepares the layers and tells which are in effect. */
+/* Prepares the layers and reports which are in effect. */
 static int prepare_layers(struct zygote *zygote, const struct zygote_options *options)
 {
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
@@ -172,7 +172,7 @@ int zygote_main(const struct zygote_options *options)
 
     if (prepare_layers(&zygote, options) < 0)
         return STATUS_LAYER;
-    prctl(PR_SET_DUMPABLE, 0); /* not before: who is not, may not say which users a namespace has */
+    prctl(PR_SET_DUMPABLE, 0); /* not earlier: writing the id map needs a dumpable process */
     if (pyhost_start(&python, ZYGOTE_LOADING, &err) < 0) {
         complain(err.text);
         return 1;

@@ -1,6 +1,6 @@
 #pragma once
-/* What the files of the supervisor share: supervisor.c waits and serves, supervisor_zygote.c keeps a zygote and a spare
- * child. */
+/* What the files of the supervisor share: supervisor.c waits and serves requests, supervisor_zygote.c keeps a zygote
+ * and a spare child. */
 
 #include "base/arena.h"
 #include "events.h"
@@ -17,18 +17,18 @@ struct supervisor {
     int signals;
     /* loading */
     struct record_reader loading;
-    struct event_sink notes; /* what was said while loading; ready comes before it */
+    struct event_sink notes; /* output of the tools while loading; `ready` precedes it */
     struct stream printed[2];
     struct strbuf sandbox;
-    char *file;          /* of the tools, that is being loaded; NULL: none */
-    int64_t file_due_us; /* it must be loaded by then */
+    char *file;          /* the tool file being loaded; NULL: none */
+    int64_t file_due_us; /* deadline for loading it */
     struct left_out {
         char *path, *why;
-    } * left_out; /* files that ended the process that loaded them, or did not end */
+    } * left_out; /* files that killed the zygote while it loaded them, or did not finish */
     size_t left_out_count, left_out_room;
     bool ready, tools_told;
     unsigned zygote_deaths, spare_deaths;
-    bool replacing;    /* the zygote, which is not dead but of no use */
+    bool replacing;    /* the zygote is alive but unusable, and is being replaced */
     unsigned replaced; /* in a row */
     unsigned burst;    /* times that a child was served in quick succession, the last one at … */
     int64_t served_us;
@@ -42,24 +42,24 @@ struct supervisor {
     struct arena request_memory;
     struct strbuf secrets;
     struct execution execution;
-    bool bounded;    /* the workspace is, so that its files can be counted; … */
-    int64_t look_us; /* … the next time then */
-    uint64_t files;  /* that were there before the script */
-    int exit_status; /* -1: go on */
+    bool bounded;    /* the workspace is bounded, so its files can be counted; … */
+    int64_t look_us; /* … next at this time */
+    uint64_t files;  /* files that existed before the script */
+    int exit_status; /* -1: keep running */
 };
 
 int64_t now_us(void);
-/* Ends the harness; `why` is for people, NULL: there is nothing to say. */
+/* Ends the harness. `why` is printed for the user; NULL prints nothing. */
 void give_up(struct supervisor *s, int status, const char *why);
 
 void start_zygote(struct supervisor *s);
-/* Asks for a spare child, when there is none and none is under way. */
+/* Asks for a spare child unless one exists or is on its way. */
 void want_spare(struct supervisor *s);
-/* What it tells while it loads the tools (false: nothing now), and what it does later. */
+/* Read the zygote's records while it loads tools (false: none now), and its messages afterwards. */
 bool read_loading(struct supervisor *s);
 void read_control(struct supervisor *s);
-/* The file that is being loaded has had its time. */
+/* Call when the file being loaded has used up its time. */
 void lose_file(struct supervisor *s);
 void release_files(struct supervisor *s);
-/* It has not made a child in time: another takes its place. */
+/* Call when the zygote has not made a child in time: starts another one. */
 void replace_zygote(struct supervisor *s);
