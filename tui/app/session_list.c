@@ -1,0 +1,291 @@
+/* Lists the recorded sessions. The list in keyturn.db has all facts about a session that ended normally. A session that
+ * is missing there was cut off or still runs: a lock on its journal shows which. The other facts come from the two ends
+ * of the file, never from its middle. */
+
+#include "session_list.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "event/journal.h"
+#include "event/journal_summary.h"
+#include "event/store.h"
+#include "screen/text.h"
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LISTED_MAX 1000
+
+static void row_release(struct session_row *row)
+{
+    free(row->id);
+    free(row->path);
+    free(row->workspace);
+    free(row->title);
+    free(row->status);
+    free(row->model);
+}
+
+void sessions_release(struct session_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        row_release(&rows->items[i]);
+    free(rows->items);
+    *rows = (struct session_rows){0};
+}
+
+static char *copy(const char *text)
+{
+    return xstrdup(text ? text : "");
+}
+
+static const char *state_of(const struct journal_summary *peek, bool running)
+{
+    if (running)
+        return peek->waits ? "waits for you" : "running";
+    if (peek->broken)
+        return "broken line";
+    return peek->under_way ? "cut off" : *peek->ended ? peek->ended : "no turn";
+}
+
+static bool read_journal(struct session_row *row)
+{
+    CLEANUP(journal_summary) struct journal_summary peek;
+    if (journal_summary_read(&peek, row->path, NULL))
+        return false;
+    row->running = journal_held(row->path);
+    row->workspace = steal(&peek.workspace);
+    row->title = steal(&peek.prompt);
+    row->model = steal(&peek.model);
+    row->status = copy(state_of(&peek, row->running));
+    row->turns = peek.turns;
+    row->writes = peek.all ? peek.writes : -1;
+    return true;
+}
+
+/* Fills in from the journal what the list does not have. */
+static void describe(struct session_row *row)
+{
+    CLEANUP(journal_summary) struct journal_summary peek = {0};
+    if (*row->title && row->writes >= 0)
+        return;
+    if (journal_summary_read(&peek, row->path, NULL))
+        return;
+    if (!*row->title) {
+        free(row->title);
+        row->title = steal(&peek.prompt);
+    }
+    if (row->writes < 0 && peek.all)
+        row->writes = peek.writes;
+}
+
+/* From the list */
+
+/* Marks a session as listed, by its name and by its file's name. They differ only if the user moved the file. */
+static void know(struct hash_map *known, const struct store_session *session)
+{
+    const char *slash = strrchr(session->path, '/');
+    const char *file = slash ? slash + 1 : session->path;
+    size_t len = strlen(file);
+    CLEANUP(free) char *name = xmemdup0(file, len > 6 ? len - 6 : len);
+    hash_map_put(known, session->id, 1);
+    hash_map_put(known, name, 1);
+}
+
+static void load_store(struct session_rows *rows, size_t most, struct hash_map *known)
+{
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, "keyturn.db");
+    struct err err = ERR_INIT;
+    /* Listing sessions must not create the file. */
+    if (access(path, R_OK))
+        return;
+    struct store *store = store_open(path, &err);
+    struct store_session *list = NULL;
+    size_t count = 0;
+    if (store && store_sessions(store, most, &list, &count, &err) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            know(known, &list[i]);
+            if (access(list[i].path, R_OK))
+                continue;
+            GROW(rows->items, rows->count, rows->room);
+            rows->items[rows->count++] = (struct session_row){
+                .id = copy(list[i].id),
+                .path = copy(list[i].path),
+                .workspace = copy(list[i].workspace),
+                .title = copy(list[i].title),
+                .status = copy(list[i].status),
+                .model = copy(list[i].model),
+                .when_us = list[i].updated_us,
+                .turns = list[i].turns,
+                .writes = list[i].writes,
+            };
+            describe(&rows->items[rows->count - 1]);
+        }
+        store_sessions_free(list, count);
+    }
+    store_close(store);
+}
+
+/* From the journals */
+
+struct found {
+    char *name;
+    int64_t when_us;
+};
+struct found_list {
+    struct found *items;
+    size_t count, room;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct found *one = a, *two = b;
+    return one->when_us < two->when_us ? 1 : one->when_us > two->when_us ? -1 : strcmp(two->name, one->name);
+}
+
+static void find_journals(struct found_list *list, const char *folder, const struct hash_map *known)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        size_t len = strlen(entry->d_name);
+        struct stat st;
+        if (len <= 6 || strcmp(entry->d_name + len - 6, ".jsonl") != 0 || entry->d_name[0] == '.')
+            continue;
+        CLEANUP(free) char *id = xmemdup0(entry->d_name, len - 6);
+        if (hash_map_has(known, id) || fstatat(dirfd(dir), entry->d_name, &st, 0) || !S_ISREG(st.st_mode))
+            continue;
+        GROW(list->items, list->count, list->room);
+        list->items[list->count++] = (struct found){
+            .name = steal(&id), .when_us = st.st_mtim.tv_sec * (int64_t)1000000 + st.st_mtim.tv_nsec / 1000};
+    }
+    if (dir)
+        closedir(dir);
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), newest_first);
+}
+
+static void load_journals(struct session_rows *rows, size_t most, const struct hash_map *known)
+{
+    CLEANUP(free) char *folder = file_xdg_path(FILE_DATA, "sessions");
+    struct found_list list = {0};
+    find_journals(&list, folder, known);
+    for (size_t i = 0, taken = 0; i < list.count; i++) {
+        struct session_row row = {.id = list.items[i].name, .when_us = list.items[i].when_us};
+        row.path = xasprintf("%s/%s.jsonl", folder, row.id);
+        if (taken < most && read_journal(&row)) {
+            GROW(rows->items, rows->count, rows->room);
+            rows->items[rows->count++] = row;
+            taken++;
+        } else {
+            row_release(&row);
+        }
+    }
+    free(list.items);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct session_row *one = a, *two = b;
+    return one->when_us < two->when_us ? 1 : one->when_us > two->when_us ? -1 : strcmp(two->id, one->id);
+}
+
+void sessions_load(struct session_rows *rows, size_t most)
+{
+    struct hash_map known = {0};
+    *rows = (struct session_rows){0};
+    load_store(rows, most, &known);
+    load_journals(rows, most, &known);
+    hash_map_release(&known);
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof(*rows->items), by_time);
+    while (rows->count > most)
+        row_release(&rows->items[--rows->count]);
+}
+
+char *sessions_find(const char *name)
+{
+    if (access(name, F_OK) == 0 || strchr(name, '/') || strlen(name) > 200)
+        return xstrdup(name);
+    CLEANUP(free) char *below = xasprintf("sessions/%s.jsonl", name);
+    CLEANUP(free) char *path = file_xdg_path(FILE_DATA, below);
+    if (access(path, F_OK) == 0)
+        return steal(&path);
+    /* A session recorded to another folder is only in the list. */
+    struct session_rows rows;
+    char *found = NULL;
+    sessions_load(&rows, LISTED_MAX);
+    for (size_t i = 0; i < rows.count && !found; i++)
+        if (strcmp(rows.items[i].id, name) == 0)
+            found = xstrdup(rows.items[i].path);
+    sessions_release(&rows);
+    return found ? found : xstrdup(name);
+}
+
+/* The table */
+
+char *sessions_folder(const char *path)
+{
+    const char *home = getenv("HOME");
+    size_t len = home ? strlen(home) : 0;
+    if (len > 1 && strncmp(path, home, len) == 0 && (path[len] == '/' || !path[len]))
+        return xasprintf("~%s", path + len);
+    return xstrdup(path);
+}
+
+static void cell(struct strbuf *out, const char *text, size_t width)
+{
+    size_t from = out->len;
+    text_show_cut(out, text, strlen(text), width);
+    text_pad(out, from, width + 2);
+}
+
+void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width)
+{
+    enum { WHEN, NAME, STATUS, WRITES, FOLDER, COLUMNS };
+    struct clock *clock = clock_system();
+    int64_t now = clock->wall_us(clock);
+    size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
+    for (size_t i = 0; i < rows->count; i++) {
+        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
+        text_ago(&when, rows->items[i].when_us, now);
+        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, "", folder};
+        for (size_t k = 0; k < COLUMNS; k++) {
+            size_t columns = utf8_columns(texts[k], strlen(texts[k]));
+            if (columns > widths[k])
+                widths[k] = columns < 28 ? columns : 28;
+        }
+    }
+    size_t taken =
+        indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[WRITES] + widths[FOLDER] + 2 * COLUMNS;
+    size_t room = width > taken + 20 ? width - taken : 20;
+    for (size_t i = 0; i <= rows->count; i++) {
+        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
+        CLEANUP(free) char *folder = NULL;
+        const struct session_row *row = i ? &rows->items[i - 1] : NULL;
+        if (row) {
+            text_ago(&when, row->when_us, now);
+            folder = sessions_folder(row->workspace);
+        }
+        for (size_t k = 0; k < indent; k++)
+            strbuf_addch(out, ' ');
+        cell(out, row ? when.buf : "when", widths[WHEN]);
+        cell(out, row ? row->id : "session", widths[NAME]);
+        cell(out, row ? row->status : "status", widths[STATUS]);
+        if (row && row->writes >= 0)
+            strbuf_addf(&writes, "%lld", (long long)row->writes);
+        cell(out, row ? writes.buf : "writes", widths[WRITES]);
+        cell(out, row ? folder : "folder", widths[FOLDER]);
+        const char *title = row ? row->title : "prompt";
+        text_show_cut(out, title, strlen(title), room);
+        strbuf_addch(out, '\n');
+    }
+}

@@ -1,0 +1,32 @@
+#pragma once
+/* The list of recorded sessions: those in keyturn.db, and journals that are missing there (the program was killed, or
+ * the list was deleted). The journals are authoritative: a session without a journal is not listed. */
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct strbuf;
+
+struct session_row {
+    char *id, *path, *workspace, *title, *status, *model;
+    int64_t when_us; /* wall time of its last change */
+    int64_t turns;
+    int64_t writes; /* writes that were applied; -1: unknown */
+    bool running;   /* a running process has its journal open */
+};
+struct session_rows {
+    struct session_row *items;
+    size_t count, room;
+};
+
+/* Newest first, at most `most`. Never fails: a session that cannot be read is left out. */
+void sessions_load(struct session_rows *rows, size_t most);
+/* The journal of the session of that name. A copy of `name` if there is no such session, or if `name` is a file. */
+char *sessions_find(const char *name);
+/* A folder as the user would type it: "~/src/lines". The caller frees it. */
+char *sessions_folder(const char *path);
+void sessions_release(struct session_rows *rows);
+/* Adds a table for the terminal, one line per session, indented by `indent`. */
+void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width);

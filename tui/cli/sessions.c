@@ -1,0 +1,84 @@
+/* keyturn sessions: prints the recorded sessions. Also runs keyturn without a command. */
+
+#include "app/app.h"
+#include "app/cli_error.h"
+#include "app/session_list.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cli_out.h"
+#include "options.h"
+#include "screen/text.h"
+#include <unistd.h>
+
+#define ROWS_SHOWN    20
+#define ROWS_AS_JSON  1000
+#define ROWS_AT_START 5
+
+static int send_out(struct cli_out *output)
+{
+    int status = cli_out_flush(output) ? cli_out_error(output) : STATUS_DONE;
+    cli_out_release(output);
+    return status;
+}
+
+static void write_json(struct strbuf *out, const struct session_row *row)
+{
+    struct json_writer w = json_begin(out);
+    size_t begin = out->len;
+    json_open(&w, NULL, '{');
+    json_add_str(&w, "session", row->id);
+    json_add_str(&w, "path", row->path);
+    json_add_str(&w, "workspace", row->workspace);
+    json_add_str(&w, "prompt", row->title);
+    json_add_str(&w, "status", row->status);
+    json_add_str(&w, "model", row->model);
+    json_add_int(&w, "updated_us", row->when_us);
+    json_add_int(&w, "turns", row->turns);
+    if (row->writes >= 0)
+        json_add_int(&w, "writes", row->writes);
+    json_add_bool(&w, "running", row->running);
+    json_close(&w, '}');
+    json_make_printable(out, begin);
+    strbuf_addch(out, '\n');
+}
+
+int cmd_sessions(const struct options *options)
+{
+    struct session_rows rows;
+    struct cli_out output;
+    cli_out_init(&output, STDOUT_FILENO);
+    sessions_load(&rows, options->json ? ROWS_AS_JSON : ROWS_SHOWN);
+    if (options->json) {
+        for (size_t i = 0; i < rows.count; i++)
+            write_json(&output.text, &rows.items[i]);
+    } else if (rows.count) {
+        sessions_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
+        strbuf_addstr(&output.text, "\nkeyturn replay SESSION replays one.\n");
+    } else {
+        strbuf_addstr(&output.text,
+                      "No sessions yet. keyturn demo plays a guided turn; keyturn run \"what to do\" starts "
+                      "your own.\n");
+    }
+    sessions_release(&rows);
+    return send_out(&output);
+}
+
+int cmd_start(const struct options *options)
+{
+    struct session_rows rows;
+    struct cli_out output;
+    if (app_wanted(options))
+        return app_start(options);
+    cli_out_init(&output, STDOUT_FILENO);
+    cli_help(&output.text);
+    sessions_load(&rows, ROWS_AT_START);
+    if (rows.count) {
+        strbuf_addstr(&output.text, "\nRecent sessions (keyturn replay SESSION replays one):\n");
+        sessions_table(&output.text, &rows, 2, text_terminal_width(STDOUT_FILENO, 120));
+    } else {
+        strbuf_addstr(&output.text, "\nNew here? keyturn demo plays a guided turn; nothing to set up.\n");
+    }
+    sessions_release(&rows);
+    return send_out(&output);
+}
