@@ -1,5 +1,5 @@
-/* Opening and folding a journal of a million events, against parsing every line of it with cJSON; and the memory kept.
- */
+/* Opening and folding a journal of a million events, against parsing every line of it with cJSON; and the memory
+ * kept. */
 
 #include "base/arena.h"
 #include "base/file.h"

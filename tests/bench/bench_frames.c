@@ -1,15 +1,15 @@
 /* What a frame costs: with a million events the same as with a thousand; a step back near the end; a filter over all of
  * them; and drawing while 100,000 events a second come in. */
 
+#include "app/keymap.h"
+#include "app/player.h"
+#include "app/ui.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "bench.h"
-#include "canvas.h"
 #include "event/journal.h"
-#include "keymap.h"
-#include "player.h"
-#include "ui.h"
+#include "screen/canvas.h"
 #include <stdio.h>
 
 #define MANY    1000000

@@ -14,7 +14,7 @@
 #include "event/emitter.h"
 #include "event/journal.h"
 #include "sandbox/box.h"
-#include "sandbox/executor.h"
+#include "sandbox/script.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -316,7 +316,7 @@ static void on_gone(void *user, struct box *box, const char *why)
 
 static void run_through(struct through *t, const struct sandbox_engine *engine)
 {
-    struct box_spec spec = {.engine = engine, .harness = harness, .tools = tools, .workspace = workspace};
+    struct box_options spec = {.engine = engine, .harness = harness, .tools = tools, .workspace = workspace};
     struct box_listener listener = {.ready = on_ready, .gone = on_gone, .user = t};
 
     t->loop = loop_new(clock_system());

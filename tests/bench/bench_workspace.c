@@ -182,8 +182,7 @@ static void link_small(void *user)
 static void bench_link(void)
 {
     CLEANUP(free)
-    char *folder = make_folder("link"),
-         *small = xasprintf("%s/small", folder), *large = xasprintf("%s/large", folder);
+    char *folder = make_folder("link"), *small = xasprintf("%s/small", folder), *large = xasprintf("%s/large", folder);
     struct links links = {small, large};
     for (int i = 0; i < 2; i++) {
         CLEANUP(fd) int fd = open(i ? large : small, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

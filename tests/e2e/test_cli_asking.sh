@@ -21,7 +21,7 @@ ok "headless tells it no more" no_secret
 ok "but its name" out "[secret MY_KEY]"
 cp "$base/out" r.jsonl
 kt replay --execute r.jsonl
-ok "a replay says what it lacks" err "the value of the secret MY_KEY is not in the recording"
+ok "a replay says what it lacks" err "the secret MY_KEY is not in the recording"
 mkdir -p config/keyturn
 printf '{"secrets": ["MY_KEY"]}\n' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl --approve deny x
@@ -68,7 +68,7 @@ kt run --workspace ws --model m.jsonl --system empty.md x
 refused "empty.md" "empty"
 printf 'a\0b' >bytes.md
 kt run --workspace ws --model m.jsonl --system bytes.md x
-refused "bytes.md" "no text"
+refused "bytes.md" "not a text file"
 
 begin "the context ceiling nears"
 for i in 1 2 3; do seq -f "line %g of a file that is rather long" 1 90 >ws/f$i.txt; done

@@ -157,9 +157,9 @@ serve TEXT
 kt run --headless --workspace ws --budget cost_usd=1 hello
 ok "a model with prices has a limit" test -z "$(grep "has no effect" "$base/err")"
 kt run --headless --workspace ws --model gpt --budget cost_usd=1 hello
-ok "one without has none, and that is said" err 'the config file has no "prices" of the model "gpt"'
+ok "one without has none, and that is said" err 'model "gpt" has no "prices" in the config file'
 kt run --headless --workspace ws --secret NOT_THERE hello
-ok "a variable that is not there" err "--secret NOT_THERE: there is no such variable"
+ok "a variable that is not there" err "--secret NOT_THERE: no such environment variable"
 MY_KEY=short kt run --headless --workspace ws hello
 ok "a key that is too short is told once" test "$(grep -c "fewer than 8\|too short" "$base/err")" = 1
 
@@ -170,13 +170,13 @@ kt replay --execute --model claude r.jsonl
 ok "a live model in place of the recorded one" requests 1
 kt replay --check --model claude r.jsonl
 ok "not where nothing is to be waited for" is 2
-ok "and why" err "asks no live model"
+ok "and why" err "uses the recorded model"
 
 begin "keys and names"
 serve TEXT
 unset MY_KEY
 kt run --workspace ws hello
-refused "config.json:3:" "the environment variable MY_KEY is not set"
+refused "config.json:3:" '$MY_KEY is not set'
 export MY_KEY=$key
 printf '{"model":"a","models":{"a":{"provider":"anthropic","model":"m"},\n"b":{"provider":"openai","model":"m","key_command":"exit 3"},\n"c":{"provider":"openai"}}}\n' >config/keyturn/config.json
 kt run --workspace ws hello

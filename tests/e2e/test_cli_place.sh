@@ -138,7 +138,7 @@ ok "a skill" out '"description":"Says hello"'
 ok "it stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
 printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
-refused "config.json:2:" "there is no sandbox bwarp"
+refused "config.json:2:" "unknown sandbox bwarp"
 printf '{\n"workspace": {"engine": "ssh:build.example"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "the engine ssh cannot run programs: the workspace is not on its machine"
@@ -177,7 +177,7 @@ none_ran() { [ ! -e c1 ] && [ ! -e c2 ]; }
 kt run --headless --approve deny --workspace ws --model m.jsonl x
 ok "exit 0" is 0
 ok "refused" out '"call":"c1","tool":"workspace_exec","outcome":"denied"'
-ok "told once" test "$(grep -c 'the engine none is UNSAFE: nothing holds programs' "$base/err")" -eq 1
+ok "told once" test "$(grep -c 'the engine none is UNSAFE: programs can do whatever you can' "$base/err")" -eq 1
 ok "nothing ran" none_ran
 kt run --headless --workspace ws --model m.jsonl x
 ok "nobody can be asked" is 4
@@ -220,14 +220,14 @@ TXT
 chmod 755 bin/docker bin/podman
 PATH=$home/bin:$PATH doctor_with docker
 ok "an engine that cannot is a failure" is 1
-ok "in its own words" grep -q '^FAIL *programs *docker: no program can be run: .*Cannot connect to the Docker daemon' "$base/out"
+ok "in its own words" grep -q '^FAIL *programs *docker: programs cannot run: .*Cannot connect to the Docker daemon' "$base/out"
 ok "after which nothing is left" nothing_left
 PATH=$home/bin:$PATH doctor_with podman
 ok "one that says something works" is 0
 ok "which is no reason to trust its limits" grep -q '^warn *programs *podman: no control group\. .*above memory_mb.*it says: Resource limits are not' "$base/out"
 printf '#!/bin/sh\necho "Error: localhost/keyturn-harness: image not known" >&2\nexit 125\n' >bin/podman
 PATH=$home/bin:$PATH doctor_with podman
-ok "no image" grep -q '^FAIL *programs *podman: .*there is no image localhost/keyturn-harness' "$base/out"
+ok "no image" grep -q '^FAIL *programs *podman: .*image localhost/keyturn-harness does not exist' "$base/out"
 
 begin "names of commands that nothing is called"
 mkdir -p config/keyturn

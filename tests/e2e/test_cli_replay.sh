@@ -57,7 +57,7 @@ ok "on one line" test "$(wc -l <"$base/out")" -eq 1
 kt replay --check --workspace ws r.jsonl
 ok "departs: 3" is 3
 ok "one line" one_error
-place='^keyturn: r.jsonl: departed at seq [1-9][0-9]*: [a-z.]*\.[a-z_.]*[^ ]*: recorded .*, got '
+place='^keyturn: r.jsonl: diverged at seq [1-9][0-9]*: [a-z.]*\.[a-z_.]*[^ ]*: recorded .*, got '
 ok "names the place" grep -q "$place" "$base/err"
 kt replay --execute --headless --workspace before --record again.jsonl r.jsonl
 ok "executes" is 0
@@ -76,7 +76,7 @@ for type in turn.finished writes.closed checkpoint.saved turn.prepared; do
     grep -v "\"type\":\"$type\"" r.jsonl >less.jsonl
     kt replay --check --workspace before less.jsonl
     ok "without $type: departs" is 3
-    ok "without $type: named, after what" grep -q "departed at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
+    ok "without $type: named, after what" grep -q "diverged at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
 done
 sed 's/"stop":"end_turn"/"stop":"max_tokens"/; s/"text":"Changed."/"text":"Done."/' m.jsonl >other.jsonl
 kt replay --check --workspace before --model other.jsonl r.jsonl
@@ -100,7 +100,7 @@ refused "r.jsonl" "--until"
 { cat r.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
 kt replay --check --workspace before cut.jsonl
 ok "a cut one agrees" is 0
-ok "and that is said" err "cut.jsonl: the last line was cut off"
+ok "and that is said" err "cut.jsonl: the last line is incomplete"
 grep -v 'turn.finished\|session.ended' r.jsonl >early.jsonl
 kt replay --check --workspace before early.jsonl
 ok "one that ends early agrees" is 0

@@ -76,7 +76,7 @@ ok "first line" grep -q '"seq":1,.*session.started' <(head -1 r.jsonl)
 ok "last line" grep -q '"session.ended","reason":"quit"' <(tail -1 r.jsonl)
 ok "a recording elsewhere leaves none here" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
 kt run --headless --workspace ws --model m.jsonl --record r.jsonl x
-refused "r.jsonl" "exists already"
+refused "r.jsonl" "file exists"
 kt run --headless --workspace ws --model m.jsonl --break tool=read_file x
 ok "a breakpoint holds" out '"type":"held","gate":"before tool"'
 ok "and nobody lets go" out '"by":"nobody"'
@@ -229,7 +229,7 @@ for how in "" --headless; do
     status=${PIPESTATUS[0]}
     ok "exit 1" is 1
     ok "says why" out "File too large"
-    ok "and what became of the turn" out "what cannot be recorded is not done"
+    ok "and what became of the turn" out "actions that cannot be recorded are not done"
     ok "nothing was written" grep -qx two ws/a.txt
 done
 

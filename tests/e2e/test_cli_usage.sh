@@ -49,17 +49,17 @@ refused "nowhere"
 kt run $'--odd\noption'
 refused "^J"
 kt run --model m.jsonl --theme nope x
-refused "--theme nope" "there is no theme"
+refused "--theme nope" "unknown theme"
 kt replay --theme nope m.jsonl
 refused "--theme nope"
 kt run --model m.jsonl --tools nowhere x
 refused "--tools nowhere"
 kt run --model m.jsonl --tools m.jsonl x
-refused "no folder"
+refused "not a folder"
 kt run --model m.jsonl --engine bwarp x
-refused "--engine bwarp" "did you mean bwrap"
+refused "bwarp" "did you mean bwrap"
 kt replay --check --engine nothing-like-it m.jsonl
-refused "--engine nothing-like-it" "no such sandbox"
+refused "nothing-like-it" "unknown sandbox"
 mkdir -p "$XDG_CONFIG_HOME/keyturn"
 printf '{\n  "mine": {"argv": ["x", "{wspace}"]}\n}\n' >"$XDG_CONFIG_HOME/keyturn/engines.json"
 kt run --model m.jsonl --engine mine x
@@ -70,15 +70,15 @@ for seconds in 0.5 0 -5 604801 700000 soon; do
     refused "--timeout takes 1 to 604800 seconds"
 done
 kt exec --ask x m.jsonl
-refused "--ask has the script written by a model (leave FILE out)"
+refused "--ask lets a model write the script (leave out FILE)"
 kt exec --ask x -
-refused "--ask has the script written by a model (leave - out)"
+refused "--ask lets a model write the script (leave out -)"
 kt exec --attempts 2 m.jsonl
-refused "--attempts goes with --ask TEXT"
+refused "--attempts needs --ask TEXT"
 kt exec --ask x --attempts 0
 refused "--attempts must be a whole number from 1 on"
 kt exec --ask x --model nothing-like-it
-refused "no model \"nothing-like-it\""
+refused "unknown model"
 kt exec --ask x
 ok "no model: 2" is 2
 ok "it is said" err "keyturn: no model is configured"
@@ -92,7 +92,7 @@ refused "needs a host" "ssh:HOST"
 kt run --help
 ok "every limit is named" out "context_tokens, tool_cap_s"
 kt demo --help
-ok "the demo's folder is another" out "where the files go and stay"
+ok "the demo's folder is another" out "put the files into DIR and keep them"
 kt replay --help
 ok "a replay's folder is another" out "only a copy is touched"
 
@@ -130,7 +130,7 @@ done
 { cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
 kt run --workspace ws --model cut.jsonl x
 ok "a cut one is played" is 0
-ok "and that is said" err "cut.jsonl: the last line was cut off"
+ok "and that is said" err "cut.jsonl: the last line is incomplete"
 
 begin "config"
 script_reads >m.jsonl
@@ -192,8 +192,8 @@ printf -- '---\nname: same\n---\n' | tee more/one/SKILL.md >more/two/SKILL.md
 echo "{\"skills\": [\"$PWD/more\", \"/no/skills\"], \"workspace\": {\"inputs\": [\"/no/inputs\"]}}" >config/keyturn/config.json
 kt doctor
 ok "a folder that is not there is a warning" is 0
-ok "of skills" grep -q '^warn *config *"skills": there is no folder /no/skills' "$base/out"
-ok "of inputs" grep -q '^warn *config *"workspace.inputs": there is no folder /no/inputs' "$base/out"
+ok "of skills" grep -q '^warn *config *"skills": no folder /no/skills' "$base/out"
+ok "of inputs" grep -q '^warn *config *"workspace.inputs": no folder /no/inputs' "$base/out"
 ok "and so is a skill that another one hides" grep -q '^warn *skills.*more/two is hidden' "$base/out"
 ok "what limits of programs hold for" grep -Eq '^(ok|warn) *programs .*memory_mb' "$base/out"
 rm config/keyturn/config.json

@@ -62,7 +62,7 @@ ok "the cause" err "keyturn: ValueError: no good"
 ok "and its event" out '"type":"error"'
 kt exec - <<<$'emit_result(1)\nraise ValueError("too late")'
 ok "a result stands, whatever comes after it" is 0
-ok "what comes is told" err "keyturn: after its result the script failed: ValueError: too late"
+ok "what comes is told" err "keyturn: the script failed after its result: ValueError: too late"
 ok "on one line" test "$(wc -l <err)" -eq 1
 kt exec - <<<'pass'
 ok "no result is a failure" is 1
@@ -81,7 +81,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do # at times all of it comes at once
     is 0 || break
 done
 ok "too much after a result, which stands" is 0
-ok "is told too" err "keyturn: after its result the script failed: its output exceeded the limit of 300 bytes"
+ok "is told too" err "keyturn: the script failed after its result: its output exceeded the limit of 300 bytes"
 ok "on one line as well" test "$(wc -l <err)" -eq 1
 kt exec - <<<'import os; os._exit(0)'
 ok "leaving is no success" is 1
@@ -194,7 +194,7 @@ kt engines none </dev/null
 ok "a trial warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
 kt engines nosuch </dev/null
 ok "one that is not there" is 2
-ok "is named as it was typed" err "keyturn: nosuch: there is no such sandbox"
+ok "is named as it was typed" err "keyturn: unknown sandbox 'nosuch'"
 mkdir -p config/keyturn
 printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine - <<<'emit_result(1)'
@@ -211,15 +211,15 @@ ok "an image that was left behind" is 1
 ok "what to do about it" grep -q 'another version.*./dev image' <(tr -s ' \n' ' ' <out)
 kt exec --engine old - <<<'emit_result(1)'
 ok "a script that cannot be run there" is 2
-ok "says so too" err "the harness there is of another version (./dev image makes the image anew): old ended with status 2"
+ok "says so too" err "the harness there is of another version (./dev image rebuilds the image): old ended with status 2"
 cat >config/keyturn/engines.json <<'TXT'
 {"cr": {"argv": ["sh", "-c", "printf 'no way\\r\\n' >&2; exit 3"]}}
 TXT
 kt exec --engine cr - <<<'emit_result(1)'
-ok "lines that end as on a terminal" err "before it was ready: no way (keyturn engines tells more)"
+ok "lines that end as on a terminal" err "before it was ready: no way (keyturn engines says more)"
 kt exec --engine bwrap:there - <<<'emit_result(1)'
 ok "a host for an engine that has none" is 2
-ok "is not passed over" err "keyturn: --engine bwrap:there: bwrap takes nothing behind a colon"
+ok "is not passed over" err "keyturn: sandbox 'bwrap:there': bwrap runs on this machine only"
 # A harness that was built with sanitizers must have all the memory it asks for: what holds is then a little less.
 refused="memory, processes, network, files, tools, native" verdict=works
 if grep -q __asan_init "$(dirname "$program")/keyturn-harness"; then

@@ -47,7 +47,7 @@ ok "the record is there all the same" last '"success":false,"why":"the script fa
 ok "one line says why" one_error
 kt exec --model m.jsonl --ask "what is there?" --timeout 5 --attempts 3 --max-output 40
 ok "too much each time, and no more answers: 1" is 1
-ok "what the model said of that" err "the model could not be asked: the recording ends here"
+ok "what the model said of that" err "the model failed: the recording ends here"
 
 begin "on a terminal"
 {
@@ -124,7 +124,7 @@ serve 529 $'SAY:```python\nraise KeyError("sk-live-0123456789-abcdef")\n```' $'S
 kt exec --tools tools --ask "twice four"
 ok "exit 0" is 0
 ok "it was asked again" requests 3
-ok "which was said" err "keyturn: the model could not be asked: "
+ok "which was said" err "keyturn: model error: "
 ok "what a script is" sent 1 "emit_intermediate(label, data)"
 ok "its tools" sent 1 "these tools: double"
 ok "the wish" sent 1 "twice four"
@@ -137,7 +137,7 @@ serve 401
 kt exec --ask x
 ok "a false key: 1" is 1
 ok "once is enough" requests 1
-ok "what to do" grep -q '^keyturn: the model could not be asked: .*(.*key' "$base/err"
+ok "what to do" grep -q '^keyturn: the model failed: .*(.*key' "$base/err"
 ok "without the key" test "$(cat "$base/out" "$base/err" | grep -c "$MY_KEY")" = 0
 
 begin "signals"

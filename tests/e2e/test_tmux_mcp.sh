@@ -59,7 +59,7 @@ case_call_without_a_diff() {
         '{"id":"c2","name":"fs__create_directory","arguments":{"path":"fine"}}' \
         '{"id":"c3","name":"fs__create_directory","arguments":{"path":"finer"}}'
     run_turn
-    sees 'There is no diff: y lets the tool run with these arguments.'
+    sees 'No diff: y runs the tool with these arguments.'
     sees '"path": "sub/\u001b[31mred"' # shown, not sent
     sees 'approves the call'
     sees 'A allow this tool'
@@ -201,7 +201,7 @@ case_tools_change() {
         turn=2 answer 2 "That is all I had to do." ''
     } >"$home/model.jsonl"
     run_turn
-    sees 'There is no diff: y lets the tool run with these arguments.'
+    sees 'No diff: y runs the tool with these arguments.'
     keys y
     sees 'That is it for now.'
     sees 'the next turn has what is new'
@@ -225,7 +225,7 @@ case_names_a_file() {
     model '{"id":"c1","name":"f__delete_lines","arguments":{"target":"a.txt","first":1}}' \
         '{"id":"c2","name":"f__deleteFile","arguments":{"target":"a.txt"}}'
     run_turn
-    sees 'There is no diff: y lets the tool run with these arguments.'
+    sees 'No diff: y runs the tool with these arguments.'
     sees 'a.txt has 17 bytes now'
     sees '"target": "a.txt"'
     keys y

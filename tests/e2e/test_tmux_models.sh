@@ -28,7 +28,7 @@ case_countdown() {
     begin countdown 120x40 MY_KEY=sk-live-0123456789
     serve WAIT
     run
-    sees 'the model failed, again in'
+    sees 'model failed, retry in'
     sees 'the API answered 529'
     sees 'cancel the turn'
     keys C-c

@@ -39,7 +39,7 @@ case_workspace() {
     sees '[4 waves (7 workspace)]'
     # Back before anything was staged, nothing is there.
     keys g 7
-    sees 'No program has a workspace yet.'
+    sees 'No workspace yet.'
     keys q
     sees 'status=0'
 }
@@ -203,7 +203,7 @@ case_held() {
         answer 3 "They are there." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start them'"
-    sees '1 program runs'
+    sees '1 program running'
     keys t
     sees '[program p1]'
     sees 'p hold  x end'
@@ -212,7 +212,7 @@ case_held() {
     sees 'The agent is at work: p holds the turn'
     sees '!type:'
     keys p
-    sees 'held before'
+    sees 'paused before'
     sees 'i type  I interrupt'
     keys i
     sees 'Ctrl-C interrupt'
@@ -222,7 +222,7 @@ case_held() {
     sees 'stopped'
     sees 'Ctrl-C was typed.'
     sees '!type: half'
-    sees 'held before'
+    sees 'paused before'
     typed 'whole'
     keys Enter
     sees 'tty:whole.'
@@ -312,6 +312,86 @@ case_unseen() {
     sees 'status=0'
 }
 
+# A program that paints its whole screen: it has the size of the view, every key, and its lines again when it ends.
+full_screen() { # size, rows and columns that the program has
+    begin "full_screen_$1" "$1"
+    local script
+    script=$(base64 -w0 <<'PY'
+import curses, os
+print("before", flush=True)
+def paint(screen):
+    curses.set_escdelay(50)
+    curses.raw()
+    key = "none"
+    while key != "q":
+        rows, cols = screen.getmaxyx()
+        screen.erase()
+        screen.addstr(0, 0, "size %dx%d" % (rows, cols), curses.A_REVERSE)
+        screen.addstr(rows - 2, cols - 12, "last corner")
+        screen.addstr(2, 4, "key: " + key)
+        screen.move(4, 7)
+        screen.refresh()
+        key = curses.keyname(screen.getch()).decode()
+        if key == "KEY_RESIZE":
+            curses.update_lines_cols()
+os.environ.setdefault("TERMINFO_DIRS", "/etc/terminfo:/lib/terminfo:/usr/share/terminfo")
+curses.wrapper(paint)
+print("after " + os.environ["TERM"], flush=True)
+input("more? ")
+PY
+    )
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "An editor." '{"id":"c1","name":"workspace_exec","arguments":{"command":"echo '"$script"' | base64 -d >paint.py; exec python3 paint.py","tty":true,"background":true}}'
+        answer 2 "It is there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'It is there.'
+    escape
+    keys t
+    sees "size $2"
+    sees 'last corner'
+    sees '!before'
+    keys i
+    sees 'Every key goes to the program'
+    check "the cursor is where the program put it" [ "$(mux display -p -t $pane '#{cursor_x}')" = 9 ]
+    keys x
+    sees 'key: x'
+    keys Up
+    sees 'key: KEY_UP'
+    escape
+    sees 'key: ^['
+    keys C-c
+    sees 'key: ^C'
+    keys C-l
+    sees 'key: ^L'
+    keys F5
+    sees 'key: KEY_F(5)'
+    # Ctrl-] gives the keys back: i types again.
+    keys C-]
+    sees 'i type'
+    keys i q
+    sees 'after xterm-256color'
+    sees 'before'
+    sees 'type: '
+    typed 'no'
+    keys Enter
+    sees 'exit 0'
+    escape
+    keys q
+    sees 'status=0'
+    # A recording shows the same.
+    start replay rec.jsonl
+    sees 'read only'
+    keys G t
+    sees 'after xterm-256color'
+    escape
+    keys q
+    sees 'status=0'
+}
+case_full_screen_small() { full_screen 80x24 17x77; }
+case_full_screen_large() { full_screen 120x40 33x117; }
+
 # Older lines make room for new ones; who looks at a line goes on looking at it.
 case_stays() {
     begin stays 80x24
@@ -345,4 +425,4 @@ case_stays() {
     sees 'status=0'
 }
 
-run_cases workspace program typing held ends unseen stays long hostile no_walls
+run_cases workspace program typing held ends unseen full_screen_small full_screen_large stays long hostile no_walls

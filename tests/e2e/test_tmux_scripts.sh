@@ -171,15 +171,15 @@ case_edited() {
     typed "export EDITOR=$home/editor"
     keys Enter
     run_scripts '--break tool=run_script' "$telling"
-    sees 'c1 is about to run: run_script (script)'
+    sees 'Next: run run_script (script)'
     sees 'e edit the script   E arguments'
     sees '2  print("looking around")'
     keys e
     sees '2  print("changed by hand")'
-    sees 'Edited: the script.'
+    sees 'Edited the script.'
     check "the editor had the script" bash -c "head -n 1 '$home'/edited.*.py | grep -qx '# Count what there is.'"
     keys E
-    sees 'Edited: the arguments.'
+    sees 'Edited the arguments.'
     sees 'timeout: 20'
     check "the editor had JSON" bash -c "head -n 1 '$home'/edited.*.json | grep -qx '{'"
     keys c

@@ -30,14 +30,14 @@ case_running_elsewhere() {
     check "and waits" grep -q '"status":"waits for you"' <(sessions_json)
     terminal second 120x40
     start
-    sees 'Go on'
+    sees 'Recent sessions'
     sees 'change two lines'
     sees 'waits for you'
     keys Down Enter
-    sees 'another keyturn runs this session: it is shown read only'
+    sees 'Another keyturn is running this session. It is shown read only'
     sees 'read only'
     keys F
-    sees 'another keyturn runs this session in this very folder'
+    sees 'another keyturn is running this session in this folder'
     # What happens over there is seen here.
     pane=it
     keys y
@@ -49,10 +49,10 @@ case_running_elsewhere() {
     keys q
     sees 'status=0'
     pane=second
-    sees 'the session has ended'
+    sees 'The session has ended'
     check "it runs no more" grep -q '"running":false' <(sessions_json)
     keys F
-    sees 'forked after event'
+    sees 'Forked after event'
     check "in a file of its own" [ "$(ls "$home"/data/keyturn/sessions/*.jsonl | wc -l)" -eq 2 ]
     escape
     keys q
@@ -100,10 +100,10 @@ case_set_up_a_model() {
     start
     sees '~/config/keyturn/config.json'
     keys m
-    sees 'not there yet'
+    sees 'not exist yet'
     sees '"provider": "anthropic"'
     keys y
-    sees 'the model is mine from now on'
+    sees 'The model is mine now.'
     sees 'model: mine'
     check "the file is there" [ -s "$home/config/keyturn/config.json" ]
     check "for its owner" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
@@ -169,11 +169,11 @@ case_broken_line() {
     tail -n +42 "$source/fixtures/demo.jsonl" >>"$home/broken.jsonl"
     start replay broken.jsonl
     sees 'line 41 is broken'
-    sees 'the recording is shown up to there'
+    sees 'events after it are not shown'
     keys G
     sees 'event 40 of 40'
     keys w
-    sees 'there is no write after this'
+    sees 'no write after this'
     keys q
     sees 'status=0'
 }
@@ -187,7 +187,7 @@ case_fork_in_a_turn() {
     start replay --until 60 before.jsonl
     sees 'event 60 of 212'
     keys F
-    sees 'the turn goes on'
+    sees 'the turn continues'
     sees 'I change two lines.'
     sees 'waiting for you'
     keys n
@@ -203,10 +203,10 @@ case_fork_in_a_turn() {
 case_execute_until() {
     begin execute_until 120x40
     start replay --execute --until 60 "$source/fixtures/demo.jsonl"
-    sees 'this is event 60 of the recording'
-    sees 'held'
+    sees 'Paused at event 60 of the recording'
+    sees 'paused'
     keys c
-    sees 'as it was recorded'
+    sees 'No divergence'
     escape
     keys q
     sees 'status='
@@ -224,7 +224,7 @@ case_quit_with_programs() {
     sees 'There it is.'
     escape
     keys q
-    sees '1 program of the agent still runs. End it and quit?'
+    sees '1 program of the agent is still running. Kill it and quit?'
     keys n
     sees '!still runs'
     keys t x
@@ -239,7 +239,7 @@ case_quit_with_programs() {
 case_no_sessions() {
     begin no_sessions 60x16
     start
-    sees 'no sessions yet'
+    sees 'No sessions yet'
     sees 'a guided turn, nothing to set up'
     keys Tab q
     sees 'status=0'

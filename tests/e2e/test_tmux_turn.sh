@@ -102,13 +102,13 @@ case_replay_keys() {
     sees 'event 100 of 212'
     typed ':goto 99999'
     keys Enter
-    sees 'The recording ends before that'
+    sees 'The recording ends earlier'
     sees 'event 212 of 212'
     typed ':goto 3600s'
     keys Enter
     sees 'its last event, 212 at'
     keys b
-    sees 'F goes on live from here'
+    sees 'F forks a live session from here'
     typed ':goto 100'
     keys Enter
     sees 'event 100 of 212'
@@ -127,7 +127,7 @@ case_fork() {
     cp "$source/fixtures/write-denied.jsonl" "$home/before.jsonl"
     keys G
     keys F
-    sees 'forked'
+    sees 'Forked'
     check "a new session is there" bash -c "ls '$home'/data/keyturn/sessions/*.jsonl >/dev/null"
     check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/write-denied.jsonl"
     escape
@@ -138,7 +138,7 @@ case_fork() {
 case_execute() {
     begin execute 120x40
     start replay --execute --speed 0 "$source/fixtures/parallel-reads.jsonl"
-    sees 'as it was recorded'
+    sees 'No divergence'
     escape
     keys q
     sees 'status=0'

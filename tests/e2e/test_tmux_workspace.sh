@@ -52,12 +52,12 @@ case_first() {
     run_model
     sees 'begun'
     keys 7
-    sees '!No program has a workspace yet.'
+    sees '!No workspace yet.'
     sees 'out/'
     sees '2.9 MiB / 2 GiB'
     sees '!It has run.'
     keys C-c
-    sees 'The turn was cancelled'
+    sees 'The turn was canceled'
     keys q
     sees 'status='
 }
@@ -101,7 +101,7 @@ case_gone() {
     start replay rec.jsonl
     sees 'read only'
     keys G 7
-    sees 'gone with its session'
+    sees 'deleted with its session'
     sees '!mine'
     keys Enter
     sees 'mine'

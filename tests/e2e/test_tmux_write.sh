@@ -156,9 +156,9 @@ case_fresh_question() {
     echo '{"question_grace_ms": 60000}' >"$home/config/keyturn/config.json"
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'change two lines'"
-    sees 'has just come: write_file'
+    sees 'new: write_file'
     keys y
-    sees 'that key was not taken'
+    sees 'Key ignored'
     keys ']'
     sees 'hunk 2 of 2'
     check "it was not answered" bash -c "! grep -q write.decided '$home/rec.jsonl'"
@@ -294,7 +294,7 @@ case_protected() {
     sees 'waiting for you'
     sees 'write_file  .git/hooks/pre-commit'
     sees 'protected: git runs the files in it'
-    sees 'asked through a link as docs/pre-commit'
+    sees 'requested through a link as docs/pre-commit'
     sees 'does not keep: setuid'
     keys A
     sees 'is protected: A cannot allow it'

@@ -10,15 +10,11 @@
 #include "support/answers.h"
 #include "support/fake_tools.h"
 #include "support/rich_turn.h"
-#include <setjmp.h>
+#include "support/test.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define SEEDS   400
 #define INTENTS 60
@@ -93,22 +89,22 @@ static void make_tools(struct chaos *chaos)
 
 static void make_settings(struct chaos *chaos)
 {
-    struct harness *harness = &chaos->rig.harness;
+    struct engine_config *config = &chaos->rig.config;
 
-    harness->interactive = chance(chaos, 75);
-    harness->parallel = chance(chaos, 80);
-    harness->thinking = chance(chaos, 60) ? THINKING_LOW : THINKING_OFF;
-    harness->reflect_every = below(chaos, 3);
-    harness->ask_runs_clock = chance(chaos, 20);
-    harness->ask_timeout_ms = chance(chaos, 50) ? 0 : 1 + below(chaos, 8000);
-    harness->limits.wall_s = 5 + (double)below(chaos, 60);
-    harness->limits.steps = 1 + below(chaos, 6);
-    harness->limits.tool_calls = chance(chaos, 50) ? -1 : below(chaos, 12);
-    harness->limits.reflections = below(chaos, 3);
-    harness->limits.input_tokens = chance(chaos, 50) ? -1 : 50 + below(chaos, 300);
+    config->interactive = chance(chaos, 75);
+    config->parallel = chance(chaos, 80);
+    config->thinking = chance(chaos, 60) ? THINKING_LOW : THINKING_OFF;
+    config->reflect_every = below(chaos, 3);
+    config->ask_runs_clock = chance(chaos, 20);
+    config->ask_timeout_ms = chance(chaos, 50) ? 0 : 1 + below(chaos, 8000);
+    config->limits.wall_s = 5 + (double)below(chaos, 60);
+    config->limits.steps = 1 + below(chaos, 6);
+    config->limits.tool_calls = chance(chaos, 50) ? -1 : below(chaos, 12);
+    config->limits.reflections = below(chaos, 3);
+    config->limits.input_tokens = chance(chaos, 50) ? -1 : 50 + below(chaos, 300);
     if (chance(chaos, 20)) {
-        rules_free(harness->rules);
-        harness->rules = rules_new((enum rule_mode)below(chaos, 3), chance(chaos, 50));
+        rules_free(config->rules);
+        config->rules = rules_new((enum rule_mode)below(chaos, 3), chance(chaos, 50));
     }
 }
 
@@ -340,29 +336,24 @@ static int tell_seed(void **state)
     return 0;
 }
 
-static void test_any_intent_at_any_moment_breaks_no_promise(void **state)
+TEST_WITH(any_intent_at_any_moment_breaks_no_promise, NULL, tell_seed)
 {
     const char *one = getenv("KEYTURN_SEED");
 
-    (void)state;
     if (one) {
         run_seed(strtoull(one, NULL, 10), true);
         return;
     }
-    for (running_seed = 1; running_seed <= SEEDS; running_seed++)
+    for (running_seed = 1; running_seed <= test_rounds(SEEDS); running_seed++)
         run_seed(running_seed, false);
     running_seed = 0;
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_any_intent_at_any_moment_breaks_no_promise, tell_seed),
-    };
 
     rich_turn_in_memory();
     signal(SIGXFSZ, SIG_IGN);
     if (getrlimit(RLIMIT_FSIZE, &usual) < 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+        abort();
 }

@@ -1,16 +1,11 @@
-/* Cancelling at every point at which a turn waits, and at every event. A turn in which everything happens is run once
+/* Canceling at every point at which a turn waits, and at every event. A turn in which everything happens is run once
  * to count, and then again and again, cut off each time a little later. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/event_json.h"
 #include "support/rich_turn.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 static void cancel(struct rich_turn *rich)
 {
@@ -102,23 +97,19 @@ static void sweep_events(bool stepping)
         }
 }
 
-static void test_cancel_after_every_event(void **state)
+TEST(cancel_after_every_event)
 {
-    (void)state;
     sweep_events(false);
 }
 
-static void test_cancel_after_every_event_of_a_turn_that_steps(void **state)
+TEST(cancel_after_every_event_of_a_turn_that_steps)
 {
-    (void)state;
     sweep_events(true);
 }
 
-static void test_cancel_at_any_time(void **state)
+TEST(cancel_at_any_time)
 {
     int64_t takes_us;
-
-    (void)state;
     measure(false, &takes_us);
     assert_true(takes_us > 3000000);
     for (int64_t at = 0; at <= takes_us; at += 49999) {
@@ -133,9 +124,8 @@ static void test_cancel_at_any_time(void **state)
     }
 }
 
-static void test_cancelled_turn_leaves_a_session_that_goes_on(void **state)
+TEST(canceled_turn_leaves_a_session_that_goes_on)
 {
-    (void)state;
     for (size_t n = 3; n <= 60; n += 3) {
         struct rich_turn rich;
 
@@ -154,11 +144,9 @@ static void test_cancelled_turn_leaves_a_session_that_goes_on(void **state)
     }
 }
 
-static void test_cancelling_twice_or_without_a_turn_does_nothing_more(void **state)
+TEST(canceling_twice_or_without_a_turn_does_nothing_more)
 {
     struct turn_rig rig;
-
-    (void)state;
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     assert_string_equal(turn_check_submit(&rig, &(struct intent){.type = INTENT_CANCEL}), "no turn is running");
@@ -172,16 +160,7 @@ static void test_cancelling_twice_or_without_a_turn_does_nothing_more(void **sta
     turn_check_end(&rig);
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cancel_after_every_event),
-        cmocka_unit_test(test_cancel_after_every_event_of_a_turn_that_steps),
-        cmocka_unit_test(test_cancel_at_any_time),
-        cmocka_unit_test(test_cancelled_turn_leaves_a_session_that_goes_on),
-        cmocka_unit_test(test_cancelling_twice_or_without_a_turn_does_nothing_more),
-    };
-
     rich_turn_in_memory();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

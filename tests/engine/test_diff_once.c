@@ -8,16 +8,11 @@
 #include "support/answers.h"
 #include "support/comparing.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "support/turn_check.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static atomic_int compared, compared_on_loop;
 static struct fake_clock *slowly; /* comparing takes seven seconds on it */
@@ -87,30 +82,25 @@ static void write_with(void (*answer)(struct turn_rig *, const struct question *
     turn_check_end(&rig);
 }
 
-static void test_approved_write_is_compared_once(void **state)
+TEST(approved_write_is_compared_once)
 {
-    (void)state;
     write_with(turn_rig_say_yes, after, "3", "2", 1);
 }
 
-static void test_part_of_a_write_is_compared_on_the_pool(void **state)
+TEST(part_of_a_write_is_compared_on_the_pool)
 {
-    (void)state;
     write_with(approve_part, "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nN\nO\n", "2", "1", 4);
 }
 
-static void test_edited_write_is_compared_on_the_pool(void **state)
+TEST(edited_write_is_compared_on_the_pool)
 {
-    (void)state;
     write_with(approve_edited, "mine\n", "1", "14", 3);
 }
 
 /* What a person was waited for is the question, not the making of it; and neither is the turn's own time. */
-static void test_comparing_is_not_waiting(void **state)
+TEST(comparing_is_not_waiting)
 {
     struct turn_rig rig;
-
-    (void)state;
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     turn_rig_file(&rig, "a.txt", before);
@@ -126,16 +116,4 @@ static void test_comparing_is_not_waiting(void **state)
     assert_int_equal(turn_rig_event(&rig, EVENT_WRITE_DECIDED, 0)->write_decided.waited_ms, 3000);
     assert_int_equal(turn_rig_finished(&rig, "w")->tool_finished.elapsed_ms, 0);
     turn_check_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_approved_write_is_compared_once),
-        cmocka_unit_test(test_part_of_a_write_is_compared_on_the_pool),
-        cmocka_unit_test(test_edited_write_is_compared_on_the_pool),
-        cmocka_unit_test(test_comparing_is_not_waiting),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,18 +7,13 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/turn_check.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct strbuf story = STRBUF_INIT;
@@ -124,15 +119,13 @@ static size_t count(const char *line)
     return found;
 }
 
-static void test_what_is_synced_and_when(void **state)
+TEST(what_is_synced_and_when)
 {
     struct turn_rig rig;
     struct sink sink = {.event = note_event};
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = NULL;
     struct journal *journal;
-
-    (void)state;
     turn_rig_init(&rig);
     base = rig.scratch.path;
     behind = &rig.sink;
@@ -142,7 +135,7 @@ static void test_what_is_synced_and_when(void **state)
     journal = journal_create(path, &rig.clock.base, &err);
     assert_non_null(journal);
     recording = true;
-    rig.engine = engine_new(&rig.harness, journal, &sink, &err);
+    rig.engine = engine_new(&rig.config, journal, &sink, &err);
     assert_non_null(rig.engine);
     fake_answer_call(fake_provider_answer(rig.model), "r", "read_file", "{\"path\":\"b.txt\"}");
     fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"new\\n\"}");
@@ -189,11 +182,4 @@ static void test_what_is_synced_and_when(void **state)
     assert_int_equal(count("sync journal.jsonl\n"), 4);
     turn_check_end(&rig);
     strbuf_release(&story);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_synced_and_when)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

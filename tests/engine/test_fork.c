@@ -6,12 +6,7 @@
 #include "base/strbuf.h"
 #include "support/event_json.h"
 #include "support/rich_turn.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 /* ---- a recording, and what the model was asked while it was made ---- */
 
@@ -81,7 +76,7 @@ static void resume(struct rich_turn *rich, const char *bytes, size_t len)
     assert_non_null(reader);
     struct journal *journal = journal_resume(path, &rig->clock.base, &err);
     assert_non_null(journal);
-    rig->engine = engine_resume(&rig->harness, journal, reader, &rig->sink, &err);
+    rig->engine = engine_resume(&rig->config, journal, reader, &rig->sink, &err);
     assert_non_null(rig->engine);
     journal_reader_free(reader);
 }
@@ -149,7 +144,7 @@ static void fork_everywhere(bool stepping)
         const struct session *session = engine_session(rich.rig.engine);
         bool under_way = session_turn_running(session) && !session_turn(session)->writes_closed;
         assert_int_equal(engine_turn_left(rich.rig.engine), under_way);
-        const char *refused = turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_GO_ON});
+        const char *refused = turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_RESUME_TURN});
         if (!under_way) {
             assert_string_equal(refused, "no turn was left in the middle");
             rich_turn_release(&rich);
@@ -178,15 +173,13 @@ static void fork_everywhere(bool stepping)
     original_release(&original);
 }
 
-static void test_every_instant_can_be_gone_on_from(void **state)
+TEST(every_instant_can_be_gone_on_from)
 {
-    (void)state;
     fork_everywhere(false);
 }
 
-static void test_every_instant_of_one_that_was_stepped_through(void **state)
+TEST(every_instant_of_one_that_was_stepped_through)
 {
-    (void)state;
     fork_everywhere(true);
 }
 
@@ -201,14 +194,12 @@ static void test_every_instant_of_one_that_was_stepped_through(void **state)
     "{\"id\":\"w\",\"name\":\"write_file\",\"arguments\":{\"path\":\"a.txt\",\"content\":\"x\"}}]}\n"
 
 /* What a hand-written recording does not tell, its first request, is made anew; what it tells comes behind it. */
-static void test_recording_without_its_first_request(void **state)
+TEST(recording_without_its_first_request)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;
-
-    (void)state;
     resume(&rich, recorded, sizeof(recorded) - 1);
-    turn_check_do(&rich.rig, INTENT_GO_ON);
+    turn_check_do(&rich.rig, INTENT_RESUME_TURN);
     check_whole(engine_session(rich.rig.engine));
     const struct message_list *messages = turn_rig_messages(&rich.rig);
     size_t count = messages->count;
@@ -221,17 +212,15 @@ static void test_recording_without_its_first_request(void **state)
 }
 
 /* The calls may be asked for again: nothing was done, so nothing is refused as done already. */
-static void test_what_was_not_run_may_be_asked_for_again(void **state)
+TEST(what_was_not_run_may_be_asked_for_again)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;
     CLEANUP(free) char *written = NULL;
-
-    (void)state;
     resume(&rich, recorded, sizeof(recorded) - 1);
     fake_answer_call(fake_provider_answer(rich.rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}");
     rich.rig.answer = turn_rig_say_yes;
-    turn_check_do(&rich.rig, INTENT_GO_ON);
+    turn_check_do(&rich.rig, INTENT_RESUME_TURN);
     written = turn_rig_read(&rich.rig, "a.txt");
     assert_string_equal(written, "x");
     /* The name was used: the same one again would be two outcomes of one call. */
@@ -241,7 +230,7 @@ static void test_what_was_not_run_may_be_asked_for_again(void **state)
 }
 
 /* What was used stays used. */
-static void test_budget_goes_on_where_it_was(void **state)
+TEST(budget_goes_on_where_it_was)
 {
     static const char recorded[] = BEGINNING
         "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"budget.opened\",\"limits\":{\"wall_ms\":60000,\"steps\":2,"
@@ -250,12 +239,10 @@ static void test_budget_goes_on_where_it_was(void **state)
         "\"tools\":[\"read_file\"]}\n" ASKED
         "{\"seq\":6,\"t\":0,\"turn\":1,\"type\":\"budget.charged\",\"used\":{\"wall_ms\":20000}}\n";
     struct rich_turn rich;
-
-    (void)state;
     resume(&rich, recorded, sizeof(recorded) - 1);
-    rich.rig.harness.interactive = false;
+    rich.rig.config.interactive = false;
     fake_answer_call(fake_provider_answer(rich.rig.model), "r2", "read_file", "{\"path\":\"b.txt\"}");
-    turn_check_do(&rich.rig, INTENT_GO_ON);
+    turn_check_do(&rich.rig, INTENT_RESUME_TURN);
     assert_int_equal(fake_provider_steps(rich.rig.model), 1); /* the second of two */
     assert_int_equal(rich.rig.model->requests[0].timeout_ms, 40000);
     assert_int_equal(rich.rig.model->requests[0].tool_count, 1);
@@ -264,12 +251,10 @@ static void test_budget_goes_on_where_it_was(void **state)
     rich_turn_release(&rich);
 }
 
-static void test_new_prompt_instead_leaves_the_turn_where_it_is(void **state)
+TEST(new_prompt_instead_leaves_the_turn_where_it_is)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;
-
-    (void)state;
     resume(&rich, recorded, sizeof(recorded) - 1);
     turn_rig_turn(&rich.rig, "something else");
     assert_string_equal(turn_check_finished(&rich.rig)->status, "done");
@@ -277,17 +262,7 @@ static void test_new_prompt_instead_leaves_the_turn_where_it_is(void **state)
     rich_turn_release(&rich);
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_instant_can_be_gone_on_from),
-        cmocka_unit_test(test_every_instant_of_one_that_was_stepped_through),
-        cmocka_unit_test(test_recording_without_its_first_request),
-        cmocka_unit_test(test_what_was_not_run_may_be_asked_for_again),
-        cmocka_unit_test(test_budget_goes_on_where_it_was),
-        cmocka_unit_test(test_new_prompt_instead_leaves_the_turn_where_it_is),
-    };
-
     rich_turn_in_memory();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,10 @@
 #include "event/journal.h"
 #include "support/event_json.h"
 #include "support/rich_turn.h"
-#include <setjmp.h>
+#include "support/test.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct rlimit usual;
 
@@ -104,12 +99,10 @@ static void check_files(struct breaking *breaking)
     }
 }
 
-static void test_journal_that_breaks_after_any_event_stops_everything(void **state)
+TEST(journal_that_breaks_after_any_event_stops_everything)
 {
     struct breaking breaking;
     size_t events;
-
-    (void)state;
     breaking_init(&breaking);
     rich_turn_run(&breaking.rich);
     events = breaking.rich.rig.event_count;
@@ -139,12 +132,10 @@ static void test_journal_that_breaks_after_any_event_stops_everything(void **sta
     }
 }
 
-static void test_foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recorded(void **state)
+TEST(foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recorded)
 {
     struct breaking breaking;
     size_t at = 0;
-
-    (void)state;
     breaking_init(&breaking);
     rich_turn_run(&breaking.rich);
     /* The question about it is the last but none of the turn. */
@@ -163,13 +154,11 @@ static void test_foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recor
     }
 }
 
-static void test_undo_that_cannot_be_recorded_is_not_done(void **state)
+TEST(undo_that_cannot_be_recorded_is_not_done)
 {
     struct turn_rig rig;
     CLEANUP(free) char *path = NULL;
     CLEANUP(free) char *content = NULL;
-
-    (void)state;
     turn_rig_init(&rig);
     path = scratch_path(&rig.scratch, "journal.jsonl");
     turn_check_open(&rig, path);
@@ -186,20 +175,18 @@ static void test_undo_that_cannot_be_recorded_is_not_done(void **state)
     turn_check_end(&rig);
 }
 
-static void test_session_that_cannot_be_recorded_does_not_begin(void **state)
+TEST(session_that_cannot_be_recorded_does_not_begin)
 {
     struct turn_rig rig;
     CLEANUP(free) char *path = NULL;
     struct journal *journal;
     struct err err = ERR_INIT;
-
-    (void)state;
     turn_rig_init(&rig);
     path = scratch_path(&rig.scratch, "journal.jsonl");
     journal = journal_create(path, &rig.clock.base, &err);
     assert_non_null(journal);
     break_journal(path);
-    rig.engine = engine_new(&rig.harness, journal, &rig.sink, &err);
+    rig.engine = engine_new(&rig.config, journal, &rig.sink, &err);
     mend_journal();
     assert_null(rig.engine);
     assert_string_not_equal(err.text, "");
@@ -207,18 +194,10 @@ static void test_session_that_cannot_be_recorded_does_not_begin(void **state)
     turn_rig_release(&rig);
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_journal_that_breaks_after_any_event_stops_everything),
-        cmocka_unit_test(test_foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recorded),
-        cmocka_unit_test(test_undo_that_cannot_be_recorded_is_not_done),
-        cmocka_unit_test(test_session_that_cannot_be_recorded_does_not_begin),
-    };
-
     rich_turn_in_memory();
     signal(SIGXFSZ, SIG_IGN);
     if (getrlimit(RLIMIT_FSIZE, &usual) < 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+        exit(1);
 }

@@ -10,17 +10,14 @@
 #include "event/journal.h"
 #include "event/session.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define KILLS 200
 
@@ -216,7 +213,7 @@ static size_t length_of(const char *text, long lines)
     return (size_t)(at - text);
 }
 
-static void test_kill_at_any_instant(void **state)
+TEST(kill_at_any_instant)
 {
     CLEANUP(free) char *base = file_make_temp_dir(NULL, "keyturn-kill-", NULL);
     CLEANUP(free) char *whole = xasprintf("%s/whole", base);
@@ -225,7 +222,6 @@ static void test_kill_at_any_instant(void **state)
     size_t reached[3] = {0};
     long lines = 0;
 
-    (void)state;
     assert_non_null(base);
     assert_int_equal(file_mkdirs(whole, 0700, NULL), 0);
     run_demo(whole, SIZE_MAX, 0, &printed);
@@ -234,8 +230,8 @@ static void test_kill_at_any_instant(void **state)
         lines++;
     learn(whole);
     srandom(20261116);
-    for (int i = 0; i < KILLS; i++) {
-        CLEANUP(free) char *dir = xasprintf("%s/%d", base, i);
+    for (unsigned i = 0; i < test_rounds(KILLS); i++) {
+        CLEANUP(free) char *dir = xasprintf("%s/%u", base, i);
         size_t events;
 
         assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
@@ -250,11 +246,4 @@ static void test_kill_at_any_instant(void **state)
     assert_int_equal(file_remove_tree(base, NULL), 0);
     for (size_t i = 0; i < write_count; i++)
         free(writes[i].path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kill_at_any_instant)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

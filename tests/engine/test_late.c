@@ -1,17 +1,12 @@
-/* Late threads: a tool that timed out comes back when nobody waits for it any more, in the same step, in a later turn,
- * after the session. All that is ever heard of it is late.suppressed. */
+/* Time, swept and on real threads: a deadline at every microsecond, a late thread at every moment of the next turn, and
+ * threads of the pool that hang past their turn. Late results that need no sweep are in tests/cases/late.case. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/event_json.h"
 #include "support/fake_tools.h"
+#include "support/test.h"
 #include "support/turn_check.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define SECONDS(s) ((int64_t)((s)*1e6))
 
@@ -37,181 +32,29 @@ static void end_slow(struct turn_rig *rig, struct fake_tool *slow)
     fake_tool_release(slow);
 }
 
-static const struct event *late(const struct turn_rig *rig)
+/* Deadlines */
+
+TEST(deadline_is_met_to_the_microsecond)
 {
-    const struct event *event = turn_rig_event(rig, EVENT_LATE_SUPPRESSED, 0);
-
-    assert_non_null(event);
-    return event;
-}
-
-/* ---- in the same turn ---- */
-
-static void test_tool_that_comes_back_within_its_wave_is_suppressed(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow, sibling;
-    struct fake_answer *a;
-
-    (void)state;
-    init_slow(&rig, &slow, 20);
-    fake_tool_init(&sibling, "sibling", EFFECT_READ_ONLY);
-    sibling.takes_ms = 30000;
-    turn_rig_add_tool(&rig, &sibling.tool);
-    turn_rig_open(&rig);
-    a = answer(&rig);
-    fake_answer_call(a, "s", "slow", "{}");
-    fake_answer_call(a, "o", "sibling", "{}");
-    turn_rig_turn(&rig, "go");
-    assert_string_equal(turn_check_outcome(&rig, "s"), "timeout");
-    assert_int_equal(turn_rig_finished(&rig, "s")->tool_finished.elapsed_ms, 10000);
-    assert_int_equal(late(&rig)->late_suppressed.elapsed_ms, 20000);
-    assert_true(turn_check_place(&rig, EVENT_LATE_SUPPRESSED, "s", 0) <
-                turn_check_place(&rig, EVENT_TOOL_FINISHED, "o", 0));
-    assert_string_equal(turn_check_outcome(&rig, "o"), "result");
-    assert_non_null(strstr(turn_check_message(&rig, "s"), "\"status\":\"timeout\""));
-    end_slow(&rig, &slow);
-    fake_tool_release(&sibling);
-}
-
-static void test_d34_tool_that_takes_exactly_its_time_has_one_outcome(void **state)
-{
-    static const struct {
-        double takes_s;
-        const char *outcome;
-        size_t lates;
-    } cases[] = {{9.999, "result", 0}, {10, "timeout", 1}, {10.001, "timeout", 1}};
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (int i = 0; i < 100; i++) {
         struct turn_rig rig;
-        struct fake_tool slow;
 
-        init_slow(&rig, &slow, cases[i].takes_s);
+        turn_rig_init(&rig);
+        rig.config.interactive = true;
+        rig.config.limits.wall_s = 16 + i * 1e-6;
         turn_rig_open(&rig);
-        fake_answer_call(answer(&rig), "s", "slow", "{}");
+        answer(&rig)->takes_us = -1;
         turn_rig_turn(&rig, "go");
-        assert_string_equal(turn_check_outcome(&rig, "s"), cases[i].outcome);
-        assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), cases[i].lates);
-        end_slow(&rig, &slow);
+        struct held_view held;
+        assert_true(engine_held(rig.engine, &held));
+        assert_string_equal(held.why, "limit: wall_ms");
+        turn_check_do(&rig, INTENT_CONTINUE);
+        assert_string_equal(turn_check_finished(&rig)->status, "budget");
+        turn_check_end(&rig);
     }
 }
 
-static void test_d45_late_success_counts_for_nothing_and_the_call_may_be_made_again(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 20);
-    slow.cites = "https://example.org";
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "1", "slow", "{}");
-    answer(&rig)->takes_us = SECONDS(15); /* meanwhile it comes back */
-    fake_answer_call(rig.model->answers.items[1], "2", "slow", "{}");
-    turn_rig_turn(&rig, "go");
-    assert_string_equal(turn_check_outcome(&rig, "1"), "timeout");
-    assert_string_equal(turn_check_outcome(&rig, "2"), "timeout"); /* not a duplicate: it never succeeded */
-    assert_int_equal(slow.executions, 2);
-    assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 2);
-    assert_string_equal(event_json(turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0), "citations"), "[]");
-    end_slow(&rig, &slow);
-}
-
-static void test_d45_late_failure_does_not_block_the_tool(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 12);
-    slow.error = "broken for ever";
-    slow.final = true;
-    rig.harness.thinking = THINKING_LOW;
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "1", "slow", "{}");
-    answer(&rig)->takes_us = SECONDS(5);
-    fake_answer_call(rig.model->answers.items[1], "2", "slow", "{}");
-    turn_rig_turn(&rig, "go");
-    assert_string_equal(turn_check_outcome(&rig, "2"), "timeout");
-    assert_int_equal(turn_rig_count(&rig, EVENT_REFLECTION), 2); /* for the timeouts, not for what came late */
-    end_slow(&rig, &slow);
-}
-
-static void test_tool_that_may_not_be_repeated_after_a_timeout_is_blocked_for_the_turn(void **state)
-{
-    (void)state;
-    for (int no_retry = 0; no_retry < 2; no_retry++) {
-        struct turn_rig rig;
-        struct fake_tool slow;
-
-        init_slow(&rig, &slow, 20);
-        slow.tool.spec.no_retry_on_timeout = no_retry;
-        turn_rig_open(&rig);
-        fake_answer_call(answer(&rig), "1", "slow", "{}");
-        fake_answer_call(answer(&rig), "2", "slow", "{}");
-        turn_rig_turn(&rig, "go");
-        assert_string_equal(turn_check_json(&rig, event_json(turn_rig_finished(&rig, "1"), "timeout"), "retryable"),
-                            no_retry ? "false" : "true");
-        assert_string_equal(turn_check_outcome(&rig, "2"), no_retry ? "denied:blocked" : "timeout");
-        /* For the turn, not for the session. */
-        slow.takes_ms = 0;
-        fake_answer_call(answer(&rig), "3", "slow", "{}");
-        turn_rig_turn(&rig, "again");
-        assert_string_equal(turn_check_outcome(&rig, "3"), "result");
-        end_slow(&rig, &slow);
-    }
-}
-
-static void test_late_proposal_is_never_asked_about_and_never_written(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-    CLEANUP(free) char *content = NULL;
-
-    (void)state;
-    init_slow(&rig, &slow, 20);
-    slow.tool.spec.effect = EFFECT_LOCAL_WRITE;
-    slow.asks = FAKE_PROPOSES;
-    slow.path = "a.txt";
-    slow.text = "too late";
-    rig.answer = turn_rig_say_yes;
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "s", "slow", "{}");
-    answer(&rig)->takes_us = SECONDS(30); /* the turn still runs and its gate is open when it comes */
-    turn_rig_turn(&rig, "go");
-    assert_int_equal(turn_rig_count(&rig, EVENT_WRITE_PROPOSED), 0);
-    assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 1);
-    assert_int_equal(slow.confirmed, 0);
-    content = turn_rig_read(&rig, "a.txt");
-    assert_null(content);
-    end_slow(&rig, &slow);
-}
-
-/* ---- after the turn ---- */
-
-static void test_turn_does_not_wait_for_a_late_thread_but_the_engine_does(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 300);
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "s", "slow", "{}");
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
-    turn_rig_run_for(&rig, SECONDS(20));
-    assert_string_equal(turn_check_finished(&rig)->status, "done");
-    assert_int_equal(turn_check_finished(&rig)->elapsed_ms, 10000);
-    assert_false(engine_turn_running(rig.engine));
-    assert_false(engine_idle(rig.engine));
-    turn_rig_run(&rig);
-    assert_true(engine_idle(rig.engine));
-    assert_int_equal(rig.events[rig.event_count - 1].type, EVENT_LATE_SUPPRESSED);
-    assert_int_equal(late(&rig)->turn, 1);
-    assert_int_equal(late(&rig)->late_suppressed.elapsed_ms, 300000);
-    end_slow(&rig, &slow);
-}
+/* A thread of one turn and the next turn */
 
 /* The lines of the second turn, without numbers and times. */
 static char *second_turn(const struct turn_rig *rig)
@@ -268,12 +111,11 @@ static char *run_two_turns(double takes_s, size_t *lates)
     return lines;
 }
 
-static void test_late_thread_of_one_turn_touches_nothing_of_the_next(void **state)
+TEST(late_thread_of_one_turn_touches_nothing_of_the_next)
 {
     size_t lates;
     CLEANUP(free) char *undisturbed = run_two_turns(10.5, &lates); /* back before the second turn begins */
 
-    (void)state;
     assert_int_equal(lates, 1);
     for (double takes_s = 11; takes_s < 24; takes_s += 0.5) {
         CLEANUP(free) char *disturbed = run_two_turns(takes_s, &lates);
@@ -283,69 +125,7 @@ static void test_late_thread_of_one_turn_touches_nothing_of_the_next(void **stat
     }
 }
 
-static void test_thread_that_comes_back_after_the_session_ended_is_only_noted(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 100);
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "s", "slow", "{}");
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
-    turn_rig_run_for(&rig, SECONDS(20));
-    turn_check_do(&rig, INTENT_END);
-    assert_int_equal(rig.events[rig.event_count - 2].type, EVENT_SESSION_ENDED);
-    assert_int_equal(rig.events[rig.event_count - 1].type, EVENT_LATE_SUPPRESSED);
-    end_slow(&rig, &slow);
-}
-
-static void test_cancelled_turn_leaves_its_threads_behind_as_late_ones(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 9);
-    turn_rig_open(&rig);
-    fake_answer_call(answer(&rig), "s", "slow", "{}");
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
-    turn_rig_run_for(&rig, SECONDS(3));
-    turn_rig_submit(&rig, &(struct intent){.type = INTENT_CANCEL});
-    turn_rig_run_for(&rig, SECONDS(1));
-    assert_string_equal(turn_check_finished(&rig)->status, "cancelled");
-    assert_string_equal(turn_check_outcome(&rig, "s"), "failure");
-    assert_int_equal(slow.cancels, 1);
-    turn_rig_turn(&rig, "next"); /* at once */
-    assert_int_equal(turn_rig_count(&rig, EVENT_TURN_FINISHED), 2);
-    assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 1);
-    end_slow(&rig, &slow);
-}
-
-static void test_several_turns_may_wait_for_their_threads_at_once(void **state)
-{
-    struct turn_rig rig;
-    struct fake_tool slow;
-
-    (void)state;
-    init_slow(&rig, &slow, 200);
-    turn_rig_open(&rig);
-    for (int turn = 0; turn < 3; turn++) {
-        struct fake_answer *a = answer(&rig);
-
-        fake_answer_call(a, "s", "slow", "{\"n\":1}");
-        answer(&rig)->text = "ok";
-        turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
-        turn_rig_run_for(&rig, SECONDS(30));
-        slow.takes_ms -= 75000; /* the second comes back before the first, the third with it */
-    }
-    assert_int_equal(turn_rig_count(&rig, EVENT_TURN_FINISHED), 3);
-    turn_rig_run(&rig);
-    assert_int_equal(turn_rig_count(&rig, EVENT_LATE_SUPPRESSED), 3);
-    end_slow(&rig, &slow);
-}
-
-/* ---- on the pool ---- */
+/* On the pool */
 
 /* Time does not pass by itself while a thread is out, so it is pushed on once the thread is there. */
 struct pool_turn {
@@ -419,11 +199,10 @@ static void end_hanging(struct pool_turn *turn)
     fake_tool_release(&turn->tool);
 }
 
-static void test_thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back(void **state)
+TEST(thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back)
 {
     struct pool_turn turn;
 
-    (void)state;
     run_hanging(&turn);
     fake_tool_let_go(&turn.tool);
     turn_rig_run(&turn.rig);
@@ -440,11 +219,10 @@ static void let_go(struct fake_provider *provider, const struct model_request *r
     fake_tool_let_go(&turn->tool);
 }
 
-static void test_thread_that_comes_back_in_the_next_turn_is_suppressed(void **state)
+TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
 {
     struct pool_turn turn;
 
-    (void)state;
     run_hanging(&turn);
     turn.rig.model->asked = let_go;
     turn.rig.model->asked_data = &turn;
@@ -458,37 +236,14 @@ static void test_thread_that_comes_back_in_the_next_turn_is_suppressed(void **st
     end_hanging(&turn);
 }
 
-static void test_thread_that_comes_back_after_the_session_is_suppressed(void **state)
+TEST(thread_that_comes_back_after_the_session_is_suppressed)
 {
     struct pool_turn turn;
 
-    (void)state;
     run_hanging(&turn);
     turn_rig_submit(&turn.rig, &(struct intent){.type = INTENT_END});
     fake_tool_let_go(&turn.tool);
     turn_rig_run(&turn.rig);
     assert_int_equal(turn_rig_count(&turn.rig, EVENT_SESSION_ENDED), 1);
     end_hanging(&turn);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tool_that_comes_back_within_its_wave_is_suppressed),
-        cmocka_unit_test(test_d34_tool_that_takes_exactly_its_time_has_one_outcome),
-        cmocka_unit_test(test_d45_late_success_counts_for_nothing_and_the_call_may_be_made_again),
-        cmocka_unit_test(test_d45_late_failure_does_not_block_the_tool),
-        cmocka_unit_test(test_tool_that_may_not_be_repeated_after_a_timeout_is_blocked_for_the_turn),
-        cmocka_unit_test(test_late_proposal_is_never_asked_about_and_never_written),
-        cmocka_unit_test(test_turn_does_not_wait_for_a_late_thread_but_the_engine_does),
-        cmocka_unit_test(test_late_thread_of_one_turn_touches_nothing_of_the_next),
-        cmocka_unit_test(test_thread_that_comes_back_after_the_session_ended_is_only_noted),
-        cmocka_unit_test(test_cancelled_turn_leaves_its_threads_behind_as_late_ones),
-        cmocka_unit_test(test_several_turns_may_wait_for_their_threads_at_once),
-        cmocka_unit_test(test_thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back),
-        cmocka_unit_test(test_thread_that_comes_back_in_the_next_turn_is_suppressed),
-        cmocka_unit_test(test_thread_that_comes_back_after_the_session_is_suppressed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
 #include "base/mem.h"
 #include "event/store.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "support/turn_check.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_S 20
 
@@ -69,16 +64,14 @@ ssize_t getdents64(int fd, void *buffer, size_t length)
     return real.function(fd, buffer, length);
 }
 
-static void test_memory_and_context_are_loaded_side_by_side(void **state)
+TEST(memory_and_context_are_loaded_side_by_side)
 {
     struct turn_rig rig;
     struct err err = ERR_INIT;
-
-    (void)state;
     turn_rig_init(&rig);
-    rig.harness.store = store_open(":memory:", &err);
-    assert_non_null(rig.harness.store);
-    assert_int_equal(store_memory_add(rig.harness.store, "s", "the parser lives in parse.c", 1, &err), 0);
+    rig.config.store = store_open(":memory:", &err);
+    assert_non_null(rig.config.store);
+    assert_int_equal(store_memory_add(rig.config.store, "s", "the parser lives in parse.c", 1, &err), 0);
     turn_rig_file(&rig, "parse.c", "int parse(void);\n");
     turn_rig_open(&rig);
     fake_provider_answer(rig.model)->text = "ok";
@@ -96,12 +89,5 @@ static void test_memory_and_context_are_loaded_side_by_side(void **state)
     meeting.armed = false;
     turn_check_promises(&rig, true);
     turn_rig_release(&rig);
-    store_close(rig.harness.store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_and_context_are_loaded_side_by_side)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    store_close(rig.config.store);
 }

@@ -5,14 +5,9 @@
 #include "base/mem.h"
 #include "mcp/mcp.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "support/turn_check.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG_S 120
 #define SERVER MCP_SERVERS "/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
@@ -44,7 +39,7 @@ static void begin(struct stage *stage, bool trust, const char *answers)
     struct turn_rig *rig = &stage->rig;
     turn_rig_init(rig);
     loop_free(rig->loop);
-    rig->loop = rig->harness.loop = rig->model->loop = loop_new(clock_system());
+    rig->loop = rig->config.loop = rig->model->loop = loop_new(clock_system());
     turn_rig_file(rig, "a.txt", "alpha\nbeta\ngamma\n");
     turn_rig_file(rig, "b.txt", "bee\n");
     stage->answers = answers;
@@ -52,13 +47,13 @@ static void begin(struct stage *stage, bool trust, const char *answers)
     rig->data = stage;
     stage->argv[0] = "node";
     stage->argv[1] = SERVER;
-    stage->argv[2] = beneath_path(rig->harness.root);
+    stage->argv[2] = beneath_path(rig->config.root);
     stage->argv[3] = NULL;
     stage->spec = (struct mcp_spec){.name = "fs", .argv = stage->argv, .trust = trust};
     stage->specs = (struct mcp_specs){.items = &stage->spec, .count = 1, .room = 1};
-    stage->mcp = mcp_open(rig->loop, &stage->specs, beneath_path(rig->harness.root));
+    stage->mcp = mcp_open(rig->loop, &stage->specs, beneath_path(rig->config.root));
     mcp_wait(stage->mcp, LONG_S);
-    mcp_register(stage->mcp, rig->harness.registry);
+    mcp_register(stage->mcp, rig->config.registry);
     assert_int_equal(mcp_status(stage->mcp, 0).state, MCP_READY);
     turn_rig_open(rig);
     engine_on_turn_end(rig->engine, turn_ended, stage);
@@ -81,10 +76,9 @@ static void check_file(const struct stage *stage, const char *path, const char *
     assert_string_equal(content ? content : "(none)", expected);
 }
 
-static void test_a_denied_write_and_an_approved_one(void **state)
+TEST(a_denied_write_and_an_approved_one)
 {
     struct stage stage;
-    (void)state;
     begin(&stage, true, "nyy");
     struct fake_answer *reads = fake_provider_answer(stage.rig.model);
     fake_answer_call(reads, "r1", "fs__read_text_file", "{\"path\":\"a.txt\"}");
@@ -112,10 +106,9 @@ static void test_a_denied_write_and_an_approved_one(void **state)
     end(&stage);
 }
 
-static void test_an_untrusted_server_asks_for_everything(void **state)
+TEST(an_untrusted_server_asks_for_everything)
 {
     struct stage stage;
-    (void)state;
     begin(&stage, false, "ny");
     answer(&stage, "r1", "fs__read_text_file", "{\"path\":\"a.txt\"}");
     answer(&stage, "r2", "fs__read_text_file", "{\"path\":\"b.txt\"}");
@@ -124,13 +117,4 @@ static void test_an_untrusted_server_asks_for_everything(void **state)
     assert_string_equal(turn_check_outcome(&stage.rig, "r2"), "result");
     assert_int_equal(stage.rig.questions, 2);
     end(&stage);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_denied_write_and_an_approved_one),
-        cmocka_unit_test(test_an_untrusted_server_asks_for_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,8 @@
 #include "base/strbuf.h"
 #include "support/event_json.h"
 #include "support/fake_tools.h"
+#include "support/test.h"
 #include "support/turn_check.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 struct stage {
     struct turn_rig rig;
@@ -44,8 +39,8 @@ static void stage_init(struct stage *stage)
     turn_rig_init(&stage->rig);
     fake_tool_init(&stage->tool, "look", EFFECT_READ_ONLY);
     turn_rig_add_tool(&stage->rig, &stage->tool.tool);
-    stage->rig.harness.models = &stage->source;
-    stage->rig.harness.model_name = "first";
+    stage->rig.config.models = &stage->source;
+    stage->rig.config.model_name = "first";
 }
 
 static void stage_end(struct stage *stage)
@@ -59,12 +54,10 @@ static const char *change(struct stage *stage, const char *name)
     return turn_check_submit(&stage->rig, &(struct intent){.type = INTENT_MODEL, .model = {name}});
 }
 
-static void test_next_turn_asks_the_other_with_what_was_said(void **state)
+TEST(next_turn_asks_the_other_with_what_was_said)
 {
     struct stage stage;
     const struct event_model_changed *changed;
-
-    (void)state;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     fake_provider_answer(stage.rig.model)->text = "I am the first.";
@@ -86,11 +79,9 @@ static void test_next_turn_asks_the_other_with_what_was_said(void **state)
     stage_end(&stage);
 }
 
-static void test_unknown_and_the_same_are_refused(void **state)
+TEST(unknown_and_the_same_are_refused)
 {
     struct stage stage;
-
-    (void)state;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     assert_string_equal(change(&stage, "ohter"), "there is no model \"ohter\" (did you mean other?)");
@@ -103,19 +94,17 @@ static void test_unknown_and_the_same_are_refused(void **state)
     stage_end(&stage);
 
     stage_init(&stage);
-    stage.rig.harness.models = NULL;
+    stage.rig.config.models = NULL;
     turn_rig_open(&stage.rig);
     assert_string_equal(change(&stage, "other"), "the model of this session cannot be changed");
     stage_end(&stage);
 }
 
 /* While the first answers: it is let finish, and the next step is the other's. */
-static void test_in_the_middle_of_a_turn_the_next_step_is_the_others(void **state)
+TEST(in_the_middle_of_a_turn_the_next_step_is_the_others)
 {
     struct stage stage;
     struct fake_answer *a;
-
-    (void)state;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     a = fake_provider_answer(stage.rig.model);
@@ -133,12 +122,10 @@ static void test_in_the_middle_of_a_turn_the_next_step_is_the_others(void **stat
     stage_end(&stage);
 }
 
-/* Cancelled while the first still answers: it is the first that is cancelled. */
-static void test_cancelling_reaches_the_one_that_was_asked(void **state)
+/* Canceled while the first still answers: it is the first that is canceled. */
+TEST(canceling_reaches_the_one_that_was_asked)
 {
     struct stage stage;
-
-    (void)state;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     fake_provider_answer(stage.rig.model)->takes_us = 5000000;
@@ -159,7 +146,7 @@ static void resume(struct stage *stage, const char *bytes, size_t len)
     scratch_write_bytes(&stage->rig.scratch, "s.jsonl", bytes, len);
     struct journal_reader *reader = journal_open(path, &err);
     struct journal *journal = journal_resume(path, &stage->rig.clock.base, &err);
-    stage->rig.engine = engine_resume(&stage->rig.harness, journal, reader, &stage->rig.sink, &err);
+    stage->rig.engine = engine_resume(&stage->rig.config, journal, reader, &stage->rig.sink, &err);
     assert_non_null(stage->rig.engine);
     journal_reader_free(reader);
 }
@@ -173,13 +160,11 @@ static void release_resumed(struct stage *stage)
     fake_tool_release(&stage->tool);
 }
 
-static void test_session_that_is_gone_on_with_asks_it_again(void **state)
+TEST(session_that_is_gone_on_with_asks_it_again)
 {
     struct stage first, second;
     CLEANUP(free) char *path = NULL, *bytes = NULL;
     size_t len;
-
-    (void)state;
     stage_init(&first);
     path = scratch_path(&first.rig.scratch, "s.jsonl");
     turn_check_open(&first.rig, path);
@@ -198,7 +183,7 @@ static void test_session_that_is_gone_on_with_asks_it_again(void **state)
 
     /* The user named one: then it is that, and the journal says so. */
     stage_init(&second);
-    second.rig.harness.model_chosen = true;
+    second.rig.config.model_chosen = true;
     resume(&second, bytes, len);
     turn_rig_turn(&second.rig, "two");
     turn_rig_turn(&second.rig, "three");
@@ -208,16 +193,4 @@ static void test_session_that_is_gone_on_with_asks_it_again(void **state)
     assert_string_equal(event_json(turn_rig_event(&second.rig, EVENT_MODEL_CHANGED, 0), "model"),
                         "{\"provider\":\"fake\",\"name\":\"fake-1\"}");
     release_resumed(&second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_next_turn_asks_the_other_with_what_was_said),
-        cmocka_unit_test(test_unknown_and_the_same_are_refused),
-        cmocka_unit_test(test_in_the_middle_of_a_turn_the_next_step_is_the_others),
-        cmocka_unit_test(test_cancelling_reaches_the_one_that_was_asked),
-        cmocka_unit_test(test_session_that_is_gone_on_with_asks_it_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,8 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/turn_check.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void add_calls(struct fake_answer *answer, size_t count, bool same_id)
 {
@@ -40,7 +35,7 @@ static size_t journal_bytes(const struct turn_rig *rig)
 static void begin(struct turn_rig *rig)
 {
     turn_rig_init(rig);
-    rig->harness.limits.tool_calls = 10000;
+    rig->config.limits.tool_calls = 10000;
     turn_rig_file(rig, "a.txt", "one\ntwo\n");
     turn_rig_open(rig);
 }
@@ -61,10 +56,9 @@ static void check_refused(struct turn_rig *rig, const char *why)
     turn_check_end(rig);
 }
 
-static void test_more_calls_than_an_answer_may_have_fail_and_none_runs(void **state)
+TEST(more_calls_than_an_answer_may_have_fail_and_none_runs)
 {
     static const size_t counts[] = {MODEL_CALLS_MAX + 1, 5000};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         struct turn_rig rig;
         begin(&rig);
@@ -73,9 +67,8 @@ static void test_more_calls_than_an_answer_may_have_fail_and_none_runs(void **st
     }
 }
 
-static void test_as_many_calls_as_an_answer_may_have_all_run(void **state)
+TEST(as_many_calls_as_an_answer_may_have_all_run)
 {
-    (void)state;
     for (int same = 0; same < 2; same++) {
         struct turn_rig rig;
         begin(&rig);
@@ -87,11 +80,10 @@ static void test_as_many_calls_as_an_answer_may_have_all_run(void **state)
     }
 }
 
-static void test_longer_text_than_an_answer_may_hold_fails(void **state)
+TEST(longer_text_than_an_answer_may_hold_fails)
 {
     struct turn_rig rig;
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX + 100, "All work and no play. ");
-    (void)state;
     begin(&rig);
     fake_provider_answer(rig.model)->text = text;
     check_refused(&rig, "more than 2 MiB");
@@ -101,19 +93,18 @@ static void test_longer_text_than_an_answer_may_hold_fails(void **state)
     check_refused(&rig, "more than 2 MiB");
 }
 
-static void test_arguments_of_more_values_than_an_answer_may_hold_fail(void **state)
+TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
 {
     struct turn_rig rig;
     CLEANUP(free) char *values = fill((size_t)2 * (MODEL_VALUES_MAX + 1), "1,");
     CLEANUP(free) char *arguments = xasprintf("{\"path\":[%s1]}", values);
-    (void)state;
     begin(&rig);
     fake_answer_call(fake_provider_answer(rig.model), "c", "read_file", arguments);
     check_refused(&rig, "more than 20000 values");
 }
 
 /* The largest answers that are taken: the meter is what looks at them. */
-static void test_largest_answers_that_are_taken_do_not_keep_the_loop(void **state)
+TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
 {
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* in the record 12 for 8 */
     CLEANUP(free) char *controls = fill(MODEL_BYTES_MAX / 6 - 100, "\x7f");
@@ -123,7 +114,6 @@ static void test_largest_answers_that_are_taken_do_not_keep_the_loop(void **stat
     CLEANUP(free) char *values = fill((size_t)2 * (MODEL_VALUES_MAX - 10), "1,");
     CLEANUP(free) char *fields = xasprintf("{\"path\":[%s1]}", values);
     CLEANUP(free) char *deep = fill(MODEL_VALUES_MAX - 10, "[");
-    (void)state;
     const struct {
         const char *text, *tool, *arguments;
     } answers[] = {{text, NULL, NULL},        {controls, NULL, NULL},      {NULL, "write_file", write},
@@ -143,14 +133,13 @@ static void test_largest_answers_that_are_taken_do_not_keep_the_loop(void **stat
 }
 
 /* Pieces are journaled as they come, and again with the answer. Of a long one only the beginning is told twice. */
-static void test_pieces_of_a_long_answer_are_journaled_up_to_a_limit(void **state)
+TEST(pieces_of_a_long_answer_are_journaled_up_to_a_limit)
 {
     enum { PIECES = 200 };
     struct turn_rig rig;
     CLEANUP(free) char *piece = fill(10000, "piece ");
     const char *deltas[PIECES + 1] = {NULL};
     size_t told = 0;
-    (void)state;
     for (size_t i = 0; i < PIECES; i++)
         deltas[i] = piece;
     begin(&rig);
@@ -163,17 +152,4 @@ static void test_pieces_of_a_long_answer_are_journaled_up_to_a_limit(void **stat
     assert_true(told > 400000 && told <= (512 << 10));
     assert_true(journal_bytes(&rig) < 700000);
     turn_check_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_more_calls_than_an_answer_may_have_fail_and_none_runs),
-        cmocka_unit_test(test_as_many_calls_as_an_answer_may_have_all_run),
-        cmocka_unit_test(test_longer_text_than_an_answer_may_hold_fails),
-        cmocka_unit_test(test_arguments_of_more_values_than_an_answer_may_hold_fail),
-        cmocka_unit_test(test_largest_answers_that_are_taken_do_not_keep_the_loop),
-        cmocka_unit_test(test_pieces_of_a_long_answer_are_journaled_up_to_a_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

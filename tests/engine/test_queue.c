@@ -4,14 +4,9 @@
 #include "base/mem.h"
 #include "support/event_json.h"
 #include "support/fake_tools.h"
+#include "support/test.h"
 #include "support/turn_check.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SECONDS(s) ((int64_t)((s)*1e6))
 
@@ -73,9 +68,8 @@ static void end(void)
     fake_tool_release(&test.quick);
 }
 
-static void test_waiting_for_a_thread_is_not_the_tools_time(void **state)
+TEST(waiting_for_a_thread_is_not_the_tools_time)
 {
-    (void)state;
     run(SECONDS(9), true);
     turn_rig_turn(&test.rig, "go");
     assert_string_equal(turn_check_outcome(&test.rig, "q"), "result");
@@ -93,11 +87,9 @@ static void let_go_when_timed_out(struct fake_provider *provider, const struct m
         let_go(NULL);
 }
 
-static void test_call_that_finds_no_thread_times_out_and_says_so(void **state)
+TEST(call_that_finds_no_thread_times_out_and_says_so)
 {
     const struct event *finished;
-
-    (void)state;
     run(SECONDS(11), false);
     test.rig.model->asked = let_go_when_timed_out;
     turn_rig_turn(&test.rig, "go");
@@ -114,13 +106,7 @@ static void test_call_that_finds_no_thread_times_out_and_says_so(void **state)
     end();
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waiting_for_a_thread_is_not_the_tools_time),
-        cmocka_unit_test(test_call_that_finds_no_thread_times_out_and_says_so),
-    };
-
     setenv("UV_THREADPOOL_SIZE", "2", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,21 +6,14 @@
 #include "base/strbuf.h"
 #include "support/event_json.h"
 #include "support/replay_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/test.h"
 #include <string.h>
 
-#include <cmocka.h>
-
-static void test_recorded_session_run_again_on_the_same_files_departs_nowhere(void **state)
+TEST(recorded_session_run_again_on_the_same_files_departs_nowhere)
 {
     struct made made;
     struct again again;
     CLEANUP(free) char *edited = NULL;
-
-    (void)state;
     made_everything(&made);
     assert_string_equal(turn_check_finished(&made.rig)->text, "second is over\n\nSources:\n- new.txt\n");
     assert_int_equal(turn_rig_count(&made.rig, EVENT_LATE_SUPPRESSED), 1);
@@ -37,14 +30,12 @@ static void test_recorded_session_run_again_on_the_same_files_departs_nowhere(vo
     made_release(&made);
 }
 
-static void test_recording_is_left_as_it_was(void **state)
+TEST(recording_is_left_as_it_was)
 {
     struct made made;
     struct again again;
     CLEANUP(free) char *before = NULL;
     CLEANUP(free) char *after = NULL;
-
-    (void)state;
     made_everything(&made);
     before = scratch_read(&made.rig.scratch, "recorded.jsonl", NULL);
     again_init(&again, made.path);
@@ -56,14 +47,12 @@ static void test_recording_is_left_as_it_was(void **state)
     made_release(&made);
 }
 
-static void test_recorded_end_by_budget_ends_by_budget_again(void **state)
+TEST(recorded_end_by_budget_ends_by_budget_again)
 {
     struct made made;
     struct again again;
-
-    (void)state;
     made_init(&made);
-    made.rig.harness.limits.steps = 2;
+    made.rig.config.limits.steps = 2;
     made.rig.model->repeat_last = true;
     turn_check_open(&made.rig, made.path);
     fake_answer_call(replay_answer(&made.rig), "l", "look", "{}");
@@ -78,12 +67,10 @@ static void test_recorded_end_by_budget_ends_by_budget_again(void **state)
     made_release(&made);
 }
 
-static void test_recorded_end_by_a_failing_model_fails_again(void **state)
+TEST(recorded_end_by_a_failing_model_fails_again)
 {
     struct made made;
     struct again again;
-
-    (void)state;
     made_init(&made);
     turn_check_open(&made.rig, made.path);
     fake_answer_call(replay_answer(&made.rig), "l", "look", "{}");
@@ -101,7 +88,7 @@ static void test_recorded_end_by_a_failing_model_fails_again(void **state)
 static void record_stopped(struct made *made, bool cancel)
 {
     made_init(made);
-    made->rig.harness.limits.wall_s = 100;
+    made->rig.config.limits.wall_s = 100;
     turn_check_open(&made->rig, made->path);
     fake_answer_call(replay_answer(&made->rig), "l", "look", "{}");
     replay_answer(&made->rig)->takes_us = -1;
@@ -112,11 +99,9 @@ static void record_stopped(struct made *made, bool cancel)
     turn_rig_run(&made->rig);
 }
 
-static void test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again(void **state)
+TEST(turn_that_was_stopped_while_the_model_was_asked_ends_so_again)
 {
     static const char *const ends[] = {"budget", "cancelled"};
-
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         struct made made;
         struct again again;
@@ -133,13 +118,11 @@ static void test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again(v
     }
 }
 
-static void test_calls_that_the_user_stopped_are_stopped_again(void **state)
+TEST(calls_that_the_user_stopped_are_stopped_again)
 {
     struct made made;
     struct again again;
     struct fake_answer *a;
-
-    (void)state;
     made_init(&made);
     made.slow.tool.spec.timeout_s = 50;
     turn_check_open(&made.rig, made.path);
@@ -162,14 +145,12 @@ static void test_calls_that_the_user_stopped_are_stopped_again(void **state)
     made_release(&made);
 }
 
-static void test_turn_that_was_stopped_at_a_question_ends_so_again(void **state)
+TEST(turn_that_was_stopped_at_a_question_ends_so_again)
 {
     struct made made;
     struct again again;
-
-    (void)state;
     made_init(&made);
-    made.rig.harness.interactive = true;
+    made.rig.config.interactive = true;
     turn_check_open(&made.rig, made.path);
     fake_answer_call(replay_answer(&made.rig), "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\\n\"}");
     turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
@@ -203,7 +184,7 @@ static void print_page(struct tool_run *run, struct tool_reply *reply)
     tool_reply_page(reply, long_output(3500));
 }
 
-static void test_long_page_of_a_tool_that_is_not_here_is_answered_whole(void **state)
+TEST(long_page_of_a_tool_that_is_not_here_is_answered_whole)
 {
     static const struct tool prints = {.spec = {.name = "prints",
                                                 .description = "",
@@ -213,8 +194,6 @@ static void test_long_page_of_a_tool_that_is_not_here_is_answered_whole(void **s
                                        .work = print_page};
     struct made made;
     struct again again;
-
-    (void)state;
     made_init(&made);
     turn_rig_add_tool(&made.rig, &prints);
     turn_check_open(&made.rig, made.path);
@@ -243,13 +222,11 @@ static char *many_lines(void)
     return strbuf_detach(&text, NULL);
 }
 
-static void test_artifact_of_a_tool_that_is_not_here_is_named_again(void **state)
+TEST(artifact_of_a_tool_that_is_not_here_is_named_again)
 {
     struct made made;
     struct again again;
     CLEANUP(free) char *lines = many_lines();
-
-    (void)state;
     made_init(&made);
     made.look.output = lines;
     turn_check_open(&made.rig, made.path);
@@ -267,7 +244,7 @@ static void test_artifact_of_a_tool_that_is_not_here_is_named_again(void **state
     made_release(&made);
 }
 
-static void test_hand_written_recording_is_compared_as_far_as_it_goes(void **state)
+TEST(hand_written_recording_is_compared_as_far_as_it_goes)
 {
     static const char lines[] =
         "{\"type\":\"session.started\",\"v\":1}\n"
@@ -276,8 +253,6 @@ static void test_hand_written_recording_is_compared_as_far_as_it_goes(void **sta
         "{\"type\":\"model.responded\",\"text\":\"seen\"}\n";
     struct made made;
     struct again again;
-
-    (void)state;
     made_init(&made);
     turn_rig_open(&made.rig);
     scratch_write(&made.rig.scratch, "recorded.jsonl", lines);
@@ -288,22 +263,4 @@ static void test_hand_written_recording_is_compared_as_far_as_it_goes(void **sta
     assert_int_equal(turn_rig_count(&again.rig, EVENT_TOOL_FINISHED), 1);
     again_release(&again);
     made_release(&made);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_session_run_again_on_the_same_files_departs_nowhere),
-        cmocka_unit_test(test_recording_is_left_as_it_was),
-        cmocka_unit_test(test_recorded_end_by_budget_ends_by_budget_again),
-        cmocka_unit_test(test_recorded_end_by_a_failing_model_fails_again),
-        cmocka_unit_test(test_turn_that_was_stopped_while_the_model_was_asked_ends_so_again),
-        cmocka_unit_test(test_calls_that_the_user_stopped_are_stopped_again),
-        cmocka_unit_test(test_turn_that_was_stopped_at_a_question_ends_so_again),
-        cmocka_unit_test(test_long_page_of_a_tool_that_is_not_here_is_answered_whole),
-        cmocka_unit_test(test_artifact_of_a_tool_that_is_not_here_is_named_again),
-        cmocka_unit_test(test_hand_written_recording_is_compared_as_far_as_it_goes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

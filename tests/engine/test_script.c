@@ -4,30 +4,31 @@
 #include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/script_rig.h"
+#include "support/test.h"
 
 /* How a script may go. */
 
-static void crashes(struct fake_channel *harness)
+static void crashes(struct fake_channel *config)
 {
-    fake_channel_event(harness, 10,
+    fake_channel_event(config, 10,
                        "\"type\":\"error\",\"message\":\"ZeroDivisionError: division by zero\","
                        "\"traceback\":\"File \\\"<script>\\\", line 3\\n  1/0\\n\"");
-    fake_channel_event(harness, 10, "\"type\":\"script_done\"");
+    fake_channel_event(config, 10, "\"type\":\"script_done\"");
 }
 
-static void steps(struct fake_channel *harness)
+static void steps(struct fake_channel *config)
 {
-    fake_channel_event(harness, 10, "\"type\":\"script_done\"");
+    fake_channel_event(config, 10, "\"type\":\"script_done\"");
 }
 
-static void dies(struct fake_channel *harness)
+static void dies(struct fake_channel *config)
 {
-    fake_channel_end(harness, loop_now_us(harness->loop) / 1000 + 10);
+    fake_channel_end(config, loop_now_us(config->loop) / 1000 + 10);
 }
 
 /* ---- what comes of it ---- */
 
-static void test_a_script_that_works(void **state)
+SCRIPT_TEST(a_script_that_works)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -45,7 +46,7 @@ static void test_a_script_that_works(void **state)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 0);
 }
 
-static void test_events_are_in_the_journal_as_they_come(void **state)
+SCRIPT_TEST(events_are_in_the_journal_as_they_come)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -65,7 +66,7 @@ static void test_events_are_in_the_journal_as_they_come(void **state)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_TOOL_OUTPUT), 0); /* it did not wait */
 }
 
-static void test_a_script_that_crashes(void **state)
+SCRIPT_TEST(a_script_that_crashes)
 {
     struct script_rig *f = *state;
     f->answers = crashes;
@@ -74,7 +75,7 @@ static void test_a_script_that_crashes(void **state)
     assert_int_equal(f->pool.spoilt, 1); /* a box in which a script failed serves nobody else */
 }
 
-static void test_a_long_traceback_keeps_its_end(void **state)
+SCRIPT_TEST(a_long_traceback_keeps_its_end)
 {
     struct script_rig *f = *state;
     f->answers = NULL;
@@ -86,7 +87,7 @@ static void test_a_long_traceback_keeps_its_end(void **state)
     for (int i = 0; i < 1000; i++)
         strbuf_addf(&event, "frame %d\\n", i);
     strbuf_addstr(&event, "the end\"");
-    fake_channel_event(&f->pool.harness, 1, event.buf);
+    fake_channel_event(&f->pool.config, 1, event.buf);
     turn_rig_run(&f->rig);
     const char *text = error(f);
     assert_memory_equal(text, "m\nframe ", 8);
@@ -94,7 +95,7 @@ static void test_a_long_traceback_keeps_its_end(void **state)
     assert_true(strlen(text) <= 2010);
 }
 
-static void test_a_step_without_a_result(void **state)
+SCRIPT_TEST(a_step_without_a_result)
 {
     struct script_rig *f = *state;
     f->answers = steps;
@@ -104,7 +105,7 @@ static void test_a_step_without_a_result(void **state)
     assert_string_equal(f->mode, "INTERACTIVE");
 }
 
-static void test_a_plan_without_a_result(void **state)
+SCRIPT_TEST(a_plan_without_a_result)
 {
     struct script_rig *f = *state;
     f->answers = steps;
@@ -112,7 +113,7 @@ static void test_a_plan_without_a_result(void **state)
     assert_string_equal(error(f), "Script finished without a result");
 }
 
-static void test_a_box_that_dies_is_not_used_again(void **state)
+SCRIPT_TEST(a_box_that_dies_is_not_used_again)
 {
     struct script_rig *f = *state;
     f->answers = dies;
@@ -121,7 +122,7 @@ static void test_a_box_that_dies_is_not_used_again(void **state)
     assert_int_equal(f->pool.spoilt, 1);
 }
 
-static void test_arguments_are_checked(void **state)
+SCRIPT_TEST(arguments_are_checked)
 {
     static const char *const wrong[] = {"{}",
                                         "{\"script\":1}",
@@ -145,7 +146,7 @@ static void test_arguments_are_checked(void **state)
 }
 
 /* Whatever stands in the environment of a harness: a model has only what somebody declared. */
-static void test_secrets_that_nobody_declared(void **state)
+SCRIPT_TEST(secrets_that_nobody_declared)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -163,15 +164,15 @@ static void test_secrets_that_nobody_declared(void **state)
 
 /* ---- no box ---- */
 
-static void test_no_pool(void **state)
+SCRIPT_TEST(no_pool)
 {
     struct script_rig *f = *state;
-    f->rig.harness.pool = NULL;
+    f->rig.config.pool = NULL;
     run(f, "{\"script\":\"x\"}");
     assert_string_equal(error(f), "there is no sandbox (see keyturn engines)");
 }
 
-static void test_no_box_can_be_made(void **state)
+SCRIPT_TEST(no_box_can_be_made)
 {
     struct script_rig *f = *state;
     f->pool.trouble = "bwrap is not installed";
@@ -179,7 +180,7 @@ static void test_no_box_can_be_made(void **state)
     assert_string_equal(error(f), "there is no sandbox: bwrap is not installed");
 }
 
-static void test_waiting_is_told_and_counts(void **state)
+SCRIPT_TEST(waiting_is_told_and_counts)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -194,7 +195,7 @@ static void test_waiting_is_told_and_counts(void **state)
     assert_true(f->named_timeout_s == 10); /* a timeout names what was asked for */
 }
 
-static void test_waiting_too_long(void **state)
+SCRIPT_TEST(waiting_too_long)
 {
     struct script_rig *f = *state;
     f->pool.ready_after_ms = 20000;
@@ -204,7 +205,7 @@ static void test_waiting_too_long(void **state)
     assert_int_equal(f->pool.forgotten, 1);
 }
 
-static void test_a_box_that_comes_at_the_last_moment(void **state)
+SCRIPT_TEST(a_box_that_comes_at_the_last_moment)
 {
     struct script_rig *f = *state;
     f->pool.ready_after_ms = 9600;
@@ -214,7 +215,7 @@ static void test_a_box_that_comes_at_the_last_moment(void **state)
 }
 
 /* The least that the schema allows is what a harness takes: the moment that a box takes to come must not spoil it. */
-static void test_the_shortest_time_is_enough(void **state)
+SCRIPT_TEST(the_shortest_time_is_enough)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -226,7 +227,7 @@ static void test_the_shortest_time_is_enough(void **state)
 
 /* ---- time, and the user ---- */
 
-static void test_a_script_that_is_silent(void **state)
+SCRIPT_TEST(a_script_that_is_silent)
 {
     struct script_rig *f = *state;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
@@ -236,10 +237,10 @@ static void test_a_script_that_is_silent(void **state)
     assert_int_equal(f->pool.closed, 1);
 }
 
-static void test_the_turns_deadline_wins(void **state)
+SCRIPT_TEST(the_turns_deadline_wins)
 {
     struct script_rig *f = *state;
-    f->rig.harness.limits.wall_s = 20;
+    f->rig.config.limits.wall_s = 20;
     run(f, "{\"script\":\"x\",\"timeout\":300}");
     assert_true(f->timeout_s > 19 && f->timeout_s < 20);
     assert_true(f->named_timeout_s == 19.5);
@@ -249,21 +250,21 @@ static void test_the_turns_deadline_wins(void **state)
     assert_int_equal(f->pool.closed, 1);
 }
 
-static void test_the_turns_deadline_ends_the_wait_for_a_box(void **state)
+SCRIPT_TEST(the_turns_deadline_ends_the_wait_for_a_box)
 {
     struct script_rig *f = *state;
-    f->rig.harness.limits.wall_s = 20;
+    f->rig.config.limits.wall_s = 20;
     f->pool.ready_after_ms = 60000;
     run(f, "{\"script\":\"x\",\"timeout\":300}");
     assert_string_equal(outcome(f), "timeout");
     assert_int_equal(f->pool.forgotten, 1);
 }
 
-static void test_default_timeout(void **state)
+SCRIPT_TEST(default_timeout)
 {
     struct script_rig *f = *state;
     f->answers = works;
-    f->rig.harness.limits.wall_s = 600;
+    f->rig.config.limits.wall_s = 600;
     run(f, "{\"script\":\"x\"}");
     assert_true(f->timeout_s == 60);
 }
@@ -279,7 +280,7 @@ static void cancel_after(struct script_rig *f, int64_t us)
     assert_true(engine_idle(f->rig.engine));
 }
 
-static void test_cancel_while_it_runs(void **state)
+SCRIPT_TEST(cancel_while_it_runs)
 {
     struct script_rig *f = *state;
     cancel_after(f, 1000000);
@@ -287,7 +288,7 @@ static void test_cancel_while_it_runs(void **state)
     assert_int_equal(f->pool.closed, 1);
 }
 
-static void test_cancel_while_it_waits(void **state)
+SCRIPT_TEST(cancel_while_it_waits)
 {
     struct script_rig *f = *state;
     f->pool.ready_after_ms = 60000;
@@ -296,7 +297,7 @@ static void test_cancel_while_it_waits(void **state)
     assert_int_equal(f->pool.taken, 0);
 }
 
-static void test_nothing_of_a_cancelled_script_is_recorded(void **state)
+SCRIPT_TEST(nothing_of_a_canceled_script_is_recorded)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -306,23 +307,23 @@ static void test_nothing_of_a_cancelled_script_is_recorded(void **state)
 
 /* ---- again ---- */
 
-static void works_slowly(struct fake_channel *harness)
+static void works_slowly(struct fake_channel *config)
 {
-    fake_channel_event(harness, 700, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+    fake_channel_event(config, 700, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
 }
 
-static void works_quickly(struct fake_channel *harness)
+static void works_quickly(struct fake_channel *config)
 {
-    fake_channel_event(harness, 10, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+    fake_channel_event(config, 10, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
 }
 
-static void finds_another(struct fake_channel *harness)
+static void finds_another(struct fake_channel *config)
 {
-    fake_channel_event(harness, 10, "\"type\":\"final_result\",\"data\":{\"answer\":43}");
+    fake_channel_event(config, 10, "\"type\":\"final_result\",\"data\":{\"answer\":43}");
 }
 
 /* Recorded with works_slowly, then run again. */
-static void run_again(struct script_rig *f, void (*answers)(struct fake_channel *harness), const char *departs_at)
+static void run_again(struct script_rig *f, void (*answers)(struct fake_channel *config), const char *departs_at)
 {
     struct made made;
     struct again again;
@@ -340,7 +341,7 @@ static void run_again(struct script_rig *f, void (*answers)(struct fake_channel 
     again_run(&again);
     assert_int_equal(second.taken, 1);
     if (departs_at)
-        assert_string_equal(departures_at(again.departures, 0)->field, departs_at);
+        assert_string_equal(divergences_at(again.divergences, 0)->field, departs_at);
     else
         again_check_none(&again);
     fake_pool_release(&second);
@@ -349,47 +350,14 @@ static void run_again(struct script_rig *f, void (*answers)(struct fake_channel 
     made_release(&made);
 }
 
-static void test_run_again_its_name_and_its_time_do_not_count(void **state)
+SCRIPT_TEST(run_again_its_name_and_its_time_do_not_count)
 {
     struct script_rig *f = *state;
     run_again(f, works_quickly, NULL);
 }
 
-static void test_run_again_its_result_counts(void **state)
+SCRIPT_TEST(run_again_its_result_counts)
 {
     struct script_rig *f = *state;
     run_again(f, finds_another, "result.output.final_data.answer");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_script_that_works),
-        TEST(test_events_are_in_the_journal_as_they_come),
-        TEST(test_a_script_that_crashes),
-        TEST(test_a_long_traceback_keeps_its_end),
-        TEST(test_a_step_without_a_result),
-        TEST(test_a_plan_without_a_result),
-        TEST(test_a_box_that_dies_is_not_used_again),
-        TEST(test_arguments_are_checked),
-        TEST(test_secrets_that_nobody_declared),
-        TEST(test_no_pool),
-        TEST(test_no_box_can_be_made),
-        TEST(test_waiting_is_told_and_counts),
-        TEST(test_waiting_too_long),
-        TEST(test_a_box_that_comes_at_the_last_moment),
-        TEST(test_the_shortest_time_is_enough),
-        TEST(test_a_script_that_is_silent),
-        TEST(test_the_turns_deadline_wins),
-        TEST(test_the_turns_deadline_ends_the_wait_for_a_box),
-        TEST(test_default_timeout),
-        TEST(test_cancel_while_it_runs),
-        TEST(test_cancel_while_it_waits),
-        TEST(test_nothing_of_a_cancelled_script_is_recorded),
-        TEST(test_run_again_its_name_and_its_time_do_not_count),
-        TEST(test_run_again_its_result_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,11 @@
 #include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/script_rig.h"
+#include "support/test.h"
 
 /* ---- files of the workspace ---- */
 
-static void test_files_go_with_the_script(void **state)
+SCRIPT_TEST(files_go_with_the_script)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -20,7 +21,7 @@ static void test_files_go_with_the_script(void **state)
     assert_string_equal(said->tool_output.text, "1 file, 7 bytes, copied for the script");
 }
 
-static void test_files_that_are_not_there(void **state)
+SCRIPT_TEST(files_that_are_not_there)
 {
     struct script_rig *f = *state;
     run(f, "{\"script\":\"x\",\"files\":[\"none.py\"]}");
@@ -29,7 +30,7 @@ static void test_files_that_are_not_there(void **state)
     assert_int_equal(f->pool.forgotten, 0);
 }
 
-static void test_without_files_the_request_has_none(void **state)
+SCRIPT_TEST(without_files_the_request_has_none)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -37,7 +38,7 @@ static void test_without_files_the_request_has_none(void **state)
     assert_string_equal(f->files, "");
 }
 
-static void test_an_older_harness_takes_none(void **state)
+SCRIPT_TEST(an_older_harness_takes_none)
 {
     struct script_rig *f = *state;
     f->pool.tools.chosen = false;
@@ -72,7 +73,7 @@ static const char *effect_with(struct script_rig *f, size_t count, const char *i
     }
 }
 
-static void test_a_call_may_do_what_its_tools_may(void **state)
+SCRIPT_TEST(a_call_may_do_what_its_tools_may)
 {
     static const struct {
         const char *tools, *effect;
@@ -94,7 +95,7 @@ static void test_a_call_may_do_what_its_tools_may(void **state)
     }
 }
 
-static void test_without_a_choice_all_tools_count(void **state)
+SCRIPT_TEST(without_a_choice_all_tools_count)
 {
     struct script_rig *f = *state;
     assert_string_equal(effect_with(f, 0, "a", "{\"script\":\"1\"}"), "LOCAL_WRITE");
@@ -107,13 +108,13 @@ static void test_without_a_choice_all_tools_count(void **state)
     assert_string_equal(effect_with(f, 0, "e", "{\"script\":\"5\",\"tools\":[]}"), "LOCAL_WRITE");
 }
 
-static void test_a_tool_that_is_not_there(void **state)
+SCRIPT_TEST(a_tool_that_is_not_there)
 {
     struct script_rig *f = *state;
     f->pool.tools.items = known;
     f->pool.tools.count = 2;
     run(f, "{\"script\":\"x\",\"tools\":[\"look\",\"fetch\"]}");
-    assert_string_equal(error(f), "there is no tool fetch for scripts (there are: look, note)");
+    assert_string_equal(error(f), "unknown tool fetch for scripts (known: look, note)");
     assert_int_equal(f->pool.taken, 0);
 }
 
@@ -128,7 +129,7 @@ static void have_tools(struct script_rig *f)
     f->pool.tools.count = COUNT_OF(known);
 }
 
-static void test_tools_that_destroy_are_asked_about(void **state)
+SCRIPT_TEST(tools_that_destroy_are_asked_about)
 {
     struct script_rig *f = *state;
     have_tools(f);
@@ -142,7 +143,7 @@ static void test_tools_that_destroy_are_asked_about(void **state)
     assert_int_equal(f->pool.spoilt, 0);
 }
 
-static void test_a_script_that_is_denied_does_not_run(void **state)
+SCRIPT_TEST(a_script_that_is_denied_does_not_run)
 {
     struct script_rig *f = *state;
     have_tools(f);
@@ -154,7 +155,7 @@ static void test_a_script_that_is_denied_does_not_run(void **state)
 }
 
 /* What there is may be known only when the first box has come: by then it is asked. */
-static void test_tools_that_were_unknown_when_it_began(void **state)
+SCRIPT_TEST(tools_that_were_unknown_when_it_began)
 {
     struct script_rig *f = *state;
     have_tools(f);
@@ -168,7 +169,7 @@ static void test_tools_that_were_unknown_when_it_began(void **state)
 }
 
 /* One that only reads is planned with other reads, and a breakpoint on writes leaves it alone. */
-static void test_the_scheduler_asks_for_the_calls_effect(void **state)
+SCRIPT_TEST(the_scheduler_asks_for_the_calls_effect)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -208,7 +209,7 @@ static const char *plan_looking(struct script_rig *f)
 #define TOGETHER \
     "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\",\"effect\":\"READ_ONLY\"}]"
 
-static void test_the_plan_is_the_same_whoever_comes_first(void **state)
+SCRIPT_TEST(the_plan_is_the_same_whoever_comes_first)
 {
     struct script_rig *f = *state;
     assert_string_equal(plan_looking(f), TOGETHER); /* the sandbox */
@@ -225,7 +226,7 @@ static void test_the_plan_is_the_same_whoever_comes_first(void **state)
     assert_string_equal(outcome(f), "result");
 }
 
-static void test_a_sandbox_that_does_not_come_is_not_waited_for(void **state)
+SCRIPT_TEST(a_sandbox_that_does_not_come_is_not_waited_for)
 {
     struct script_rig *f = *state;
     f->pool.tools.told = false;
@@ -233,7 +234,7 @@ static void test_a_sandbox_that_does_not_come_is_not_waited_for(void **state)
     assert_non_null(strstr(plan_looking(f), "\"why\":\"runs alone: effect unknown\""));
 }
 
-static void test_a_turn_that_ends_does_not_wait_for_the_tools(void **state)
+SCRIPT_TEST(a_turn_that_ends_does_not_wait_for_the_tools)
 {
     struct script_rig *f = *state;
     f->pool.tools.told = false;
@@ -251,7 +252,7 @@ static void test_a_turn_that_ends_does_not_wait_for_the_tools(void **state)
     f = *state;
     f->pool.tools.told = false;
     f->pool.ready_after_ms = 100000;
-    f->rig.harness.limits.wall_s = 20;
+    f->rig.config.limits.wall_s = 20;
     plan_looking(f);
     assert_string_equal(outcome(f), "denied:deadline");
 }
@@ -270,7 +271,7 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
     pool.tools.told = told;
     pool.gave_up = !told;
     if (tool_calls)
-        made.rig.harness.limits.tool_calls = tool_calls;
+        made.rig.config.limits.tool_calls = tool_calls;
     turn_check_open(&made.rig, made.path);
     struct fake_answer *answer = replay_answer(&made.rig);
     fake_answer_call(answer, "c0", "list_dir", "{}");
@@ -281,9 +282,9 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
     turn_rig_turn(&made.rig, "go");
     assert_non_null(strstr(event_json(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0), "waves"), planned));
     again_init(&again, made.path);
-    assert_int_equal(recording_stand_ins(again.recording, again.rig.harness.registry, true, &err), 0);
+    assert_int_equal(recording_stand_ins(again.recording, again.rig.config.registry, true, &err), 0);
     if (tool_calls)
-        again.rig.harness.limits.tool_calls = tool_calls;
+        again.rig.config.limits.tool_calls = tool_calls;
     again_copy_files(&again);
     again_run(&again);
     again_check_none(&again);
@@ -293,43 +294,17 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
 }
 
 /* A call may do what it was recorded to be able to: it stays in its wave. */
-static void test_run_again_without_a_sandbox_its_effect_stays(void **state)
+SCRIPT_TEST(run_again_without_a_sandbox_its_effect_stays)
 {
     run_again(*state, true, 0, "[\"c0\",\"c1\",\"c2\"]");
 }
 
-static void test_run_again_what_was_unknown_stays_so(void **state)
+SCRIPT_TEST(run_again_what_was_unknown_stays_so)
 {
     run_again(*state, false, 0, "runs alone: effect unknown");
 }
 
-static void test_run_again_what_never_started_stays_in_its_wave(void **state)
+SCRIPT_TEST(run_again_what_never_started_stays_in_its_wave)
 {
     run_again(*state, true, 1, "[\"c0\",\"c1\",\"c2\"]");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_files_go_with_the_script),
-        TEST(test_files_that_are_not_there),
-        TEST(test_without_files_the_request_has_none),
-        TEST(test_an_older_harness_takes_none),
-        TEST(test_a_call_may_do_what_its_tools_may),
-        TEST(test_without_a_choice_all_tools_count),
-        TEST(test_a_tool_that_is_not_there),
-        TEST(test_tools_that_destroy_are_asked_about),
-        TEST(test_a_script_that_is_denied_does_not_run),
-        TEST(test_tools_that_were_unknown_when_it_began),
-        TEST(test_the_scheduler_asks_for_the_calls_effect),
-        TEST(test_the_plan_is_the_same_whoever_comes_first),
-        TEST(test_a_sandbox_that_does_not_come_is_not_waited_for),
-        TEST(test_a_turn_that_ends_does_not_wait_for_the_tools),
-        TEST(test_run_again_without_a_sandbox_its_effect_stays),
-        TEST(test_run_again_what_was_unknown_stays_so),
-        TEST(test_run_again_what_never_started_stays_in_its_wave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

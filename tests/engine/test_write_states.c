@@ -1,4 +1,4 @@
-/* The states of a question about a write, one after the other: in each the turn is cancelled, answers come that nobody
+/* The states of a question about a write, one after the other: in each the turn is canceled, answers come that nobody
  * asked for, and time runs out. Whatever happens where, every call has one end, no file is half written, and no
  * checkpoint is left that no event names. The table at the head of core/turn/write.c is what is walked here. */
 
@@ -8,7 +8,6 @@
 #include "support/test.h"
 #include "support/turn_check.h"
 #include "support/write_door.h"
-#include "turn/engine_inside.h"
 #include "turn/turn.h"
 
 static const char before[] = "one\ntwo\n";
@@ -78,9 +77,9 @@ static void scene_begin(struct scene *scene)
     struct turn_rig *rig = &scene->rig;
 
     turn_rig_init(rig);
-    rig->harness.interactive = true;
-    rig->harness.limits.wall_s = 600;
-    rig->harness.ask_runs_clock = scene->ask_runs_clock;
+    rig->config.interactive = true;
+    rig->config.limits.wall_s = 600;
+    rig->config.ask_runs_clock = scene->ask_runs_clock;
     fake_tool_init(&scene->own, "own", EFFECT_LOCAL_WRITE);
     scene->own.asks = FAKE_PROPOSES;
     scene->own.path = "a.txt";
@@ -137,7 +136,7 @@ static bool is_possible(const struct scene *scene)
     return scene->state != Q_RUNNING || scene->tool_writes; /* the other one is back before anybody can act */
 }
 
-/* ---- the turn is cancelled ---- */
+/* ---- the turn is canceled ---- */
 
 static void cancel(struct scene *scene)
 {
@@ -170,7 +169,7 @@ static void check_cancelled(enum question_state state, bool tool_writes, bool op
     scene_end(&scene, committing ? after : state == Q_RUNNING ? theirs : before);
 }
 
-TEST(a_turn_that_is_cancelled_in_any_state_leaves_nothing_half_done)
+TEST(a_turn_that_is_canceled_in_any_state_leaves_nothing_half_done)
 {
     static const enum question_state states[] = {Q_DIFFING, Q_GATE, Q_OPEN, Q_CHECKING, Q_COMMITTING, Q_RUNNING};
 
@@ -209,7 +208,7 @@ static void check_refused(struct scene *scene)
     assert_string_equal(turn_check_submit(&scene->rig, &yes), closed);
     assert_string_equal(turn_check_submit(&scene->rig, &no), closed);
     assert_string_equal(turn_check_submit(&scene->rig, &other), closed);
-    assert_string_equal(turn_check_submit(&scene->rig, &(struct intent){.type = INTENT_ATTEND}),
+    assert_string_equal(turn_check_submit(&scene->rig, &(struct intent){.type = INTENT_TOUCH}),
                         "no write waits for an answer");
     assert_int_equal(question_of(scene)->state, scene->state);
     if (scene->state == Q_GATE)

@@ -1,4 +1,4 @@
-/* The fold.
+/* Tests of the fold, which makes a session of its events.
  *
  * Every case under cases/ folds to the state that is written beside it (UPDATE_GOLDEN=1 writes it anew; read the diff).
  * Every case, and every file in fixtures/, folds as well from each of its beginnings, and in two parts to the same
@@ -8,13 +8,9 @@
 #include "base/mem.h"
 #include "event/journal.h"
 #include "event/session.h"
+#include "support/test.h"
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* More places to split a file at than this are sampled. */
 #define SPLITS_MAX 120
@@ -92,9 +88,8 @@ static void check_golden(const char *path)
         fail_msg("%s: not what %s says\n%s", path, golden, got);
 }
 
-static void cases_fold_to_their_state(void **state)
+TEST(cases_fold_to_their_state)
 {
-    (void)state;
     assert_true(each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_golden) > 0);
 }
 
@@ -122,9 +117,8 @@ static void check_splits(const char *path)
     journal_reader_free(reader);
 }
 
-static void any_beginning_folds(void **state)
+TEST(any_beginning_folds)
 {
-    (void)state;
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_splits);
     each_file(SOURCE_DIR "/fixtures/*.jsonl", check_splits);
 }
@@ -141,9 +135,8 @@ static void check_no_faults(const char *path)
     journal_reader_free(reader);
 }
 
-static void fixtures_have_no_faults(void **state)
+TEST(fixtures_have_no_faults)
 {
-    (void)state;
     each_file(SOURCE_DIR "/fixtures/*.jsonl", check_no_faults);
 }
 
@@ -225,15 +218,13 @@ static void check_disorder(const char *path)
     journal_reader_free(reader);
 }
 
-static void no_order_breaks_it(void **state)
+TEST(no_order_breaks_it)
 {
-    (void)state;
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_disorder);
 }
 
-static void an_empty_session_answers(void **state)
+TEST(an_empty_session_answers)
 {
-    (void)state;
     CLEANUP(session) struct session session;
     session_init(&session);
     assert_null(session_turn(&session));
@@ -249,10 +240,9 @@ static void an_empty_session_answers(void **state)
 }
 
 /* With a scan per look-up this would take minutes. */
-static void many_calls_are_found_at_once(void **state)
+TEST(many_calls_are_found_at_once)
 {
     enum { CALLS = 200000, PER_STEP = 100 };
-    (void)state;
     CLEANUP(session) struct session session;
     session_init(&session);
     struct event event = {.seq = 1, .type = EVENT_SESSION_STARTED};
@@ -286,14 +276,4 @@ static void many_calls_are_found_at_once(void **state)
     assert_int_equal(session.fault_count, 0);
     assert_int_equal(session_find_call(&session, "call_199999"), CALLS - 1);
     assert_int_equal(session.calls[12345].state, CALL_DONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_session_answers), cmocka_unit_test(cases_fold_to_their_state),
-        cmocka_unit_test(any_beginning_folds),      cmocka_unit_test(fixtures_have_no_faults),
-        cmocka_unit_test(no_order_breaks_it),       cmocka_unit_test(many_calls_are_found_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

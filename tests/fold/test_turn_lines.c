@@ -69,7 +69,7 @@ static void run_rich(struct strbuf *journal)
 {
     struct rich_turn rich;
     rich_turn_init(&rich);
-    rich.rig.harness.system_prompt = SYSTEM_PROMPT;
+    rich.rig.config.system_prompt = SYSTEM_PROMPT;
     rich_turn_run(&rich);
     add_journal(journal, &rich.rig);
     rich_turn_release(&rich);
@@ -84,9 +84,9 @@ static void run_stepping(struct strbuf *journal)
 {
     struct rich_turn rich;
     rich_turn_init(&rich);
-    rich.rig.harness.system_prompt = SYSTEM_PROMPT;
+    rich.rig.config.system_prompt = SYSTEM_PROMPT;
     rich.stepping = true;
-    rich.rig.harness.parallel = false; /* a step and the end of a job on the pool have no order */
+    rich.rig.config.parallel = false; /* a step and the end of a job on the pool have no order */
     rich_turn_run(&rich);
     add_journal(journal, &rich.rig);
     rich_turn_release(&rich);
@@ -120,13 +120,13 @@ static void init_trouble(struct turn_rig *rig, struct fake_tool *slow)
     slow->tool.spec.timeout_s = 10;
     slow->takes_ms = 20500;
     turn_rig_add_tool(rig, &slow->tool);
-    rig->harness.interactive = true;
-    rig->harness.system_prompt = SYSTEM_PROMPT;
-    rig->harness.reflect_on_tool_error = true;
-    rig->harness.limits.steps = 4;
-    rig->harness.limits.tool_calls = 20;
-    rig->harness.limits.cost_usd = 1.5;
-    rig->harness.ask_timeout_ms = 30000;
+    rig->config.interactive = true;
+    rig->config.system_prompt = SYSTEM_PROMPT;
+    rig->config.reflect_on_tool_error = true;
+    rig->config.limits.steps = 4;
+    rig->config.limits.tool_calls = 20;
+    rig->config.limits.cost_usd = 1.5;
+    rig->config.ask_timeout_ms = 30000;
     rig->answer = answer_each_its_way;
     rig->answer_after_us = 1234567;
     turn_rig_file(rig, "n.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n");
@@ -183,7 +183,7 @@ TEST(turn_with_trouble)
     check_turn("turn_trouble", run_trouble);
 }
 
-/* ---- a turn that is stopped at gates, edited, extended and cancelled ---- */
+/* ---- a turn that is stopped at gates, edited, extended and canceled ---- */
 
 static void hold_and_edit(struct turn_rig *rig)
 {
@@ -208,9 +208,9 @@ static void run_held(struct strbuf *journal)
 {
     struct turn_rig rig;
     turn_rig_init(&rig);
-    rig.harness.interactive = true;
-    rig.harness.system_prompt = SYSTEM_PROMPT;
-    rig.harness.limits.steps = 1;
+    rig.config.interactive = true;
+    rig.config.system_prompt = SYSTEM_PROMPT;
+    rig.config.limits.steps = 1;
     turn_rig_file(&rig, "sub/old.txt", "old\n");
     turn_rig_open(&rig);
     fake_answer_call(fake_provider_answer(rig.model), "l", "list_dir", "{\"path\":\".\"}");
@@ -233,7 +233,7 @@ static void run_script(struct strbuf *journal)
     set_up(&state);
     struct script_rig *f = state;
     f->answers = works;
-    f->rig.harness.system_prompt = SYSTEM_PROMPT;
+    f->rig.config.system_prompt = SYSTEM_PROMPT;
     run(f, "{\"script\":\"emit_result({'answer': 42})\"}");
     add_journal(journal, &f->rig);
     tear_down(&state);

@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "canvas.h"
-#include "input.h"
+#include "screen/canvas.h"
+#include "screen/input.h"
 #include <string.h>
 
 #define ROWS 8

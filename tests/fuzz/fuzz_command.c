@@ -1,11 +1,11 @@
-/* A command. What a policy takes as plain is written out again with every word in quotes, and reads as the same words;
- * no command has no words; and what is denied stays denied however it is quoted. */
+/* Fuzzes commands that a policy checks. What a policy takes as plain is written out again with every word in quotes,
+ * and reads as the same words; no command has no words; and what is denied stays denied however it is quoted. */
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "workspace/policy.h"
+#include "sandbox/environment.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* A config file. Whatever it holds: no crash, and what is refused has a line of the file and one line of text. What is
- * taken is whole: every model has a provider, every breakpoint a value. */
+/* Fuzzes files of settings. Whatever it holds: no crash, and what is refused has a line of the file and one line of
+ * text. What is taken is whole: every model has a provider, every breakpoint a value. */
 
 #include "base/mem.h"
 #include "config/config.h"

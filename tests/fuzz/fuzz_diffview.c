@@ -5,9 +5,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "diffread.h"
-#include "diffview.h"
 #include "event/event.h"
+#include "panes/diff_rows.h"
 #include <stdint.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* Lines "action keys". A map that took them says so: every key of an action finds an action of the same context in it,
- * its names go back to the same keys, and nothing that approves is on Enter or Space. */
+/* Fuzzes key maps: lines "action keys". A map that took them says so: every key of an action finds an action of the
+ * same context in it, its names go back to the same keys, and nothing that approves is on Enter or Space. */
 
+#include "app/keymap.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "keymap.h"
 #include <string.h>
 
 #define LINES_MOST 64
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct keymap *keymap = keymap_new();
     CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
-    keymap_table(keymap, &before, true);
+    keymap_table(keymap, &before);
     for (char *line = text, *next; line && count < LINES_MOST; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bindings[count++] = (struct keymap_binding){line, space ? space + 1 : ""};
     }
     if (keymap_bind_all(keymap, bindings, count, &err)) {
-        keymap_table(keymap, &after, true);
+        keymap_table(keymap, &after);
         if (!err.text[0] || strcmp(before.buf, after.buf) != 0)
             BUG("a map that was not taken changed");
     }

@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "mcp/classify.h"
 #include "mcp/content.h"
+#include "mcp/offers.h"
 #include "mcp/peer.h"
-#include "tools/patch.h"
+#include "tools/change.h"
 #include "tools/tool.h"
 #include <string.h>
 
@@ -16,14 +16,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUESTS 3
 
-struct talk {
+struct conversation {
     struct mcp_peer *peer;
     struct strbuf heard;
     unsigned ended[REQUESTS];
 };
 
 struct asked {
-    struct talk *talk;
+    struct conversation *talk;
     size_t index;
 };
 
@@ -37,7 +37,7 @@ static void on_send(void *user, const char *bytes, size_t len)
 
 static void on_heard(void *user, const struct rpc_message *message)
 {
-    struct talk *talk = user;
+    struct conversation *talk = user;
     strbuf_addf(&talk->heard, "%d %s\n", (int)message->kind, message->method);
     if (message->kind == RPC_REQUEST)
         mcp_peer_refuse(talk->peer, message->id, RPC_METHOD_NOT_FOUND, message->method);
@@ -45,13 +45,13 @@ static void on_heard(void *user, const struct rpc_message *message)
 
 static void on_broken(void *user, const char *why)
 {
-    strbuf_addf(&((struct talk *)user)->heard, "broken %s\n", why);
+    strbuf_addf(&((struct conversation *)user)->heard, "broken %s\n", why);
 }
 
 static void on_noise(void *user, const char *text, size_t len)
 {
     (void)text;
-    strbuf_addf(&((struct talk *)user)->heard, "noise %zu\n", len);
+    strbuf_addf(&((struct conversation *)user)->heard, "noise %zu\n", len);
 }
 
 static const struct mcp_peer_ops ops = {on_send, on_heard, on_broken, on_noise};
@@ -76,7 +76,7 @@ static void look_at_result(const struct json *result)
 static void on_answered(void *user, const struct rpc_message *answer, const char *why)
 {
     struct asked *asked = user;
-    struct talk *talk = asked->talk;
+    struct conversation *talk = asked->talk;
     talk->ended[asked->index]++;
     strbuf_addf(&talk->heard, "%zu %s\n", asked->index,
                 !answer                     ? why
@@ -86,7 +86,7 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
         look_at_result(answer->result);
 }
 
-static void run(struct talk *talk, const char *bytes, size_t len, bool in_pieces)
+static void run(struct conversation *talk, const char *bytes, size_t len, bool in_pieces)
 {
     struct fake_clock clock;
     struct asked asked[REQUESTS];
@@ -115,7 +115,7 @@ static void run(struct talk *talk, const char *bytes, size_t len, bool in_pieces
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct talk whole = {.heard = STRBUF_INIT}, pieces = {.heard = STRBUF_INIT};
+    struct conversation whole = {.heard = STRBUF_INIT}, pieces = {.heard = STRBUF_INIT};
     run(&whole, (const char *)data, size, false);
     run(&pieces, (const char *)data, size, true);
     if (strcmp(whole.heard.buf, pieces.heard.buf) != 0)

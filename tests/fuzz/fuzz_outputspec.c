@@ -4,15 +4,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "workspace/collect.h"
 #include "workspace/globs.h"
-#include "workspace/outputspec.h"
 #include "workspace/skills.h"
 #include <stdint.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A normalised pattern has no blanks around it, and a clean one never begins with "..". */
+/* A normalized pattern has no blanks around it, and a clean one never begins with "..". */
 static void check_pattern(const char *pattern)
 {
     CLEANUP(free) char *normal = globs_normalize(pattern);

@@ -1,9 +1,9 @@
-/* A theme file. What is taken has a look for every role that a terminal of any number of colours can show; what is not
- * taken names a line that is there, and leaves the theme alone. */
+/* Fuzzes files of themes. What is taken has a look for every role that a terminal of any number of colors can show;
+ * what is not taken names a line that is there, and leaves the theme alone. */
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "theme.h"
+#include "screen/theme.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,7 +12,7 @@ static void check_color(int32_t color, int colors)
 {
     int32_t reduced = color_reduce(color, colors);
     if (color == COLOR_DEFAULT ? reduced != COLOR_DEFAULT : reduced < 0 || reduced >= colors)
-        BUG("%d of %d colours is %d", color, colors, reduced);
+        BUG("%d of %d colors is %d", color, colors, reduced);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_color(style->bg, terminals[i]);
             struct style reduced = style_reduce(style, terminals[i]);
             if (style->fg != style->bg && reduced.fg >= 0 && reduced.fg == reduced.bg)
-                BUG("%s cannot be read with %d colours", look_name(look), terminals[i]);
+                BUG("%s cannot be read with %d colors", look_name(look), terminals[i]);
         }
     }
     return 0;

@@ -10,14 +10,14 @@
 #include "base/strbuf.h"
 #include "event/emitter.h"
 #include "sandbox/channel.h"
-#include "sandbox/executor.h"
+#include "sandbox/script.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum feeding { WHOLE, IN_PIECES, HELD };
 
-struct harness {
+struct engine_config {
     struct channel channel;
     struct loop *loop;
     struct script_run *run;
@@ -63,13 +63,13 @@ static int on_events(struct emitter *emitter, struct event *events, size_t count
 {
     for (size_t i = 0; i < count; i++)
         check_event(events[i].script_event.event, strlen(events[i].script_event.event));
-    CONTAINER_OF(emitter, struct harness, emitter)->events += count;
+    CONTAINER_OF(emitter, struct engine_config, emitter)->events += count;
     return 0;
 }
 
 static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
 {
-    struct harness *harness = user;
+    struct engine_config *harness = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (!json_parse(&arena, part->data, strlen(part->data), NULL))
         BUG("the data is no JSON");
@@ -83,7 +83,7 @@ static enum script_heard on_intermediate(void *user, const struct script_part *p
 
 static void on_done(void *user, struct script_result *take_result)
 {
-    struct harness *harness = user;
+    struct engine_config *harness = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     harness->dones++;
     harness->run = NULL;
@@ -99,11 +99,11 @@ static void on_done(void *user, struct script_result *take_result)
 
 static void stop(struct loop_task *task)
 {
-    loop_stop(CONTAINER_OF(task, struct harness, task)->loop);
+    loop_stop(CONTAINER_OF(task, struct engine_config, task)->loop);
 }
 
 /* Lets the run go on as often as it waits, and no time pass. */
-static void settle(struct harness *harness)
+static void settle(struct engine_config *harness)
 {
     while (harness->waits && harness->run) {
         harness->waits = false;
@@ -113,7 +113,7 @@ static void settle(struct harness *harness)
     }
 }
 
-static void feed(struct harness *harness, const char *bytes, size_t len)
+static void feed(struct engine_config *harness, const char *bytes, size_t len)
 {
     while (len && harness->channel.received) {
         size_t piece = harness->how == WHOLE ? len : (size_t)1 + (unsigned char)*bytes % 7;
@@ -128,7 +128,7 @@ static void feed(struct harness *harness, const char *bytes, size_t len)
         harness->channel.ended(&harness->channel);
 }
 
-static void run(struct harness *harness, const char *bytes, size_t len, unsigned how)
+static void run(struct engine_config *harness, const char *bytes, size_t len, unsigned how)
 {
     struct fake_clock clock;
     harness->emitter = (struct emitter){.emit = on_events};
@@ -154,10 +154,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    struct harness first = {.how = WHOLE, .result = STRBUF_INIT};
+    struct engine_config first = {.how = WHOLE, .result = STRBUF_INIT};
     run(&first, (const char *)data + 1, size - 1, data[0]);
     for (enum feeding how = IN_PIECES; how <= HELD; how++) {
-        struct harness other = {.how = how, .result = STRBUF_INIT};
+        struct engine_config other = {.how = how, .result = STRBUF_INIT};
         run(&other, (const char *)data + 1, size - 1, data[0]);
         if (strcmp(first.result.buf, other.result.buf) != 0 || first.events != other.events)
             BUG("other pieces, another result");

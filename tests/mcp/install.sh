@@ -7,7 +7,7 @@ mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock 9 # two builds may be tested at once
 [ -e "$folder/complete" ] && exit 0
-command -v npm >/dev/null || { echo "npm is not installed (./dev test installs it)"; exit 1; }
+command -v npm >/dev/null || { echo "npm is not installed (./dev test --all installs it)"; exit 1; }
 cp "$here/package.json" "$folder/"
 npm install --prefix "$folder" --no-audit --no-fund --no-package-lock --no-update-notifier --loglevel=error
 touch "$folder/complete"

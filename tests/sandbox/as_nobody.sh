@@ -2,8 +2,8 @@
 # Tests of programs and their files once more as nobody: to root no file is shut, and a sandbox that root may make is not
 # one that everybody may. as_nobody.sh LAUNCHER TEST...
 #
-# A test is a program, a script of tests/e2e, or arguments for hostile.py in one word. $KEYTURN_TEST_UID is another user than
-# nobody: one test fills that user's quota of keys.
+# A test is a program, a file of cases, a script of tests/e2e, or arguments for hostile.py in one word. $KEYTURN_TEST_UID is
+# another user than nobody: one test fills that user's quota of keys.
 set -euo pipefail
 uid=${KEYTURN_TEST_UID:-65534}
 as_user() { setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"; }
@@ -43,6 +43,10 @@ for test in "$@"; do
     *.sh) as_user bash "$place/tests/e2e/$test" "$place/keyturn" 2>&1 || status=1 ;;
     --*) # shellcheck disable=SC2086 # these are words
         as_user /usr/bin/python3 "$place/tests/sandbox/hostile.py" --harness "$place/keyturn-harness" $test 2>&1 || status=1 ;;
+    *.case)
+        install -m 755 "$build/tests/case_runner" "$test" "$place/tests/"
+        as_user "$place/tests/case_runner" "$place/tests/${test##*/}" 2>&1 || status=1
+        ;;
     *)
         install -m 755 "$test" "$place/tests/"
         as_user "$place/tests/${test##*/}" 2>&1 || status=1

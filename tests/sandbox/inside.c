@@ -1,3 +1,5 @@
+/* Runs a function in a child that has put on the layers of the sandbox. */
+
 #include "inside.h"
 #include <errno.h>
 #include <setjmp.h>

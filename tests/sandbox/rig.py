@@ -96,9 +96,12 @@ class Host:
 
 def product_engines():
     """The product's own engines, from where it has them: what is tested is what is shipped."""
-    with open(os.path.join(HERE, "../../core/sandbox/engines_builtin.c")) as file:
-        text = file.read()
-    return json.loads(text[text.index("TEXT({") + 5 : text.rindex("})") + 1])
+    engines = {}
+    for name in ("bwrap.c", "containers.c"):
+        with open(os.path.join(HERE, "../../core/sandbox", name)) as file:
+            text = file.read()
+        engines |= json.loads(text[text.index("TEXT({") + 5 : text.rindex("})") + 1])
+    return engines
 
 
 def sandbox_user():
@@ -126,7 +129,7 @@ def as_user(it, harness, host, argv):
 
 def wipe_script():
     """What the product empties such a workspace with."""
-    with open(os.path.join(HERE, "../../core/sandbox/pool_clean.c")) as file:
+    with open(os.path.join(HERE, "../../core/sandbox/pool.c")) as file:
         text = file.read()
     text = text[text.index("wipe_script[] =") :]
     return "".join(json.loads(one) for one in re.findall(r'"(?:[^"\\]|\\.)*"', text[: text.index(";")]))

@@ -80,7 +80,7 @@ for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
 ok "nothing of the command is left" test "$(running)" -eq 0
 
 for test in "$@"; do
-    "$test" docker localhost/keyturn-harness >"$base/out" 2>&1
+    "$test" '*' docker localhost/keyturn-harness >"$base/out" 2>&1
     ok "${test##*/}" test $? -eq 0
     ok "${test##*/}: no container is left" test "$(running)" -eq 0
 done

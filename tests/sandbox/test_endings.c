@@ -3,18 +3,14 @@
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
+#include "support/test.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PROGRAM BUILD_DIR "/keyturn-harness"
 
@@ -61,9 +57,8 @@ static void ends(const char *script, double timeout, const char *cause)
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
 
-static void test_leaving_is_an_error_with_its_code(void **state)
+TEST_WITH(leaving_is_an_error_with_its_code, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     ends("import sys; sys.exit(3)", 5, "error Script tried to exit (code 3)\n");
     ends("exit()", 5, "error Script tried to exit (code 0)\n");
@@ -79,9 +74,8 @@ static void test_leaving_is_an_error_with_its_code(void **state)
     ends("import traceback\ntraceback.TracebackException = None\n1/0", 5, "error ZeroDivisionError\n");
 }
 
-static void test_a_crash_is_told_by_its_signal(void **state)
+TEST_WITH(a_crash_is_told_by_its_signal, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     ends("import os; os.abort()", 5, "error Script aborted its process (SIGABRT)\n");
     ends("import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())",
@@ -91,7 +85,7 @@ static void test_a_crash_is_told_by_its_signal(void **state)
 }
 
 /* Whatever a script does when it has no memory left, the end of it is not ours, and has its cause. */
-static void test_a_lack_of_memory_is_named(void **state)
+TEST_WITH(a_lack_of_memory_is_named, set_up, tear_down)
 {
     static const char full[] =
         "kept = []\nsize = 1 << 20\nwhile size:\n    try:\n        kept.append(bytearray(size))\n"
@@ -102,7 +96,6 @@ static void test_a_lack_of_memory_is_named(void **state)
     static const char *const endless[] = {"def f(): f()\nf()", "def f(n): return f(n + 1) + 1\nf(0)",
                                           "def f(*all): f(*all, 1)\nf()"};
 
-    (void)state;
     if (SHADOW_MEMORY)
         skip();
     harness_rig_start(&rig);
@@ -118,9 +111,8 @@ static void test_a_lack_of_memory_is_named(void **state)
     }
 }
 
-static void test_limits_are_named(void **state)
+TEST_WITH(limits_are_named, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     if (!SHADOW_MEMORY) {
         ends("x = bytearray(10 << 30)", 10, "error MemoryError");
@@ -138,11 +130,10 @@ static void test_limits_are_named(void **state)
          2, "error Script ");
 }
 
-static void test_the_timeout_names_the_line(void **state)
+TEST_WITH(the_timeout_names_the_line, set_up, tear_down)
 {
     double began;
 
-    (void)state;
     harness_rig_start(&rig);
     began = now_s();
     ends("x = 1\nwhile True:\n    x += 1\n", 1, "error Script timed out after 1s\n");
@@ -156,7 +147,7 @@ static void test_the_timeout_names_the_line(void **state)
     assert_string_equal(harness_says(&rig, "import time; time.sleep(1.2); emit_result(2)", 5), "result 2\ndone\n");
 }
 
-static void test_the_timeout_cannot_be_swallowed(void **state)
+TEST_WITH(the_timeout_cannot_be_swallowed, set_up, tear_down)
 {
     static const char *const stubborn[] = {
         "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass\n",
@@ -171,7 +162,6 @@ static void test_the_timeout_cannot_be_swallowed(void **state)
         "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E\n",
     };
 
-    (void)state;
     harness_rig_start(&rig);
     for (size_t i = 0; i < COUNT_OF(stubborn); i++) {
         const double began = now_s();
@@ -182,9 +172,8 @@ static void test_the_timeout_cannot_be_swallowed(void **state)
     }
 }
 
-static void test_nothing_comes_after_the_end(void **state)
+TEST_WITH(nothing_comes_after_the_end, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     harness_says(&rig,
                  "import threading, time\n"
@@ -199,12 +188,11 @@ static void test_nothing_comes_after_the_end(void **state)
     assert_null(harness_rig_event_within(&rig, 100));
 }
 
-static void test_threads_that_are_no_daemons_are_waited_for(void **state)
+TEST_WITH(threads_that_are_no_daemons_are_waited_for, set_up, tear_down)
 {
     const char *said;
     size_t lines = 0;
 
-    (void)state;
     harness_rig_start(&rig);
     said = harness_says(&rig,
                         "import threading\n"
@@ -218,9 +206,8 @@ static void test_threads_that_are_no_daemons_are_waited_for(void **state)
     assert_null(strstr(said, "warning"));
 }
 
-static void test_raw_bytes_become_text_of_the_script(void **state)
+TEST_WITH(raw_bytes_become_text_of_the_script, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     assert_string_equal(
         harness_says(&rig, "import os\nos.write(1, b'\\xd0'); os.write(1, b'\\xb6\\xff\\n'); os.write(2, b'two')", 5),
@@ -235,11 +222,10 @@ static void test_raw_bytes_become_text_of_the_script(void **state)
         "log stdout {\"type\":\"script_done\",\"execution_id\":\"r3\"}\nresult 1\ndone\n");
 }
 
-static void test_forged_records_say_no_more_than_a_script_may(void **state)
+TEST_WITH(forged_records_say_no_more_than_a_script_may, set_up, tear_down)
 {
     const char *said;
 
-    (void)state;
     harness_rig_start(&rig);
     said = harness_says(&rig,
                         "import os\n"
@@ -266,9 +252,8 @@ static void test_forged_records_say_no_more_than_a_script_may(void **state)
     ends("import os\nos.closerange(0, 64)\nraise ValueError", 5, "error Script closed the event pipe");
 }
 
-static void test_a_script_has_four_descriptors(void **state)
+TEST_WITH(a_script_has_four_descriptors, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     assert_string_equal(harness_says(&rig,
                                      "import os\nopen_ones = []\n"
@@ -278,19 +263,4 @@ static void test_a_script_has_four_descriptors(void **state)
                                      "emit_result([open_ones, os.read(0, 1) == b''])",
                                      5),
                         "result [[0,1,2,3],true]\ndone\n");
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_leaving_is_an_error_with_its_code),   T(test_a_crash_is_told_by_its_signal),
-        T(test_a_lack_of_memory_is_named),           T(test_limits_are_named),
-        T(test_the_timeout_names_the_line),          T(test_the_timeout_cannot_be_swallowed),
-        T(test_nothing_comes_after_the_end),         T(test_threads_that_are_no_daemons_are_waited_for),
-        T(test_raw_bytes_become_text_of_the_script), T(test_forged_records_say_no_more_than_a_script_may),
-        T(test_a_script_has_four_descriptors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

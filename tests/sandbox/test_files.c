@@ -2,12 +2,8 @@
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PROGRAM BUILD_DIR "/keyturn-harness"
 
@@ -39,28 +35,25 @@ static void says_with(const char *files, const char *script, const char *expecte
     "import os\n" \
     "emit_result(sorted(os.path.join(d, f)[2:] for d, _, n in os.walk('.') for f in n))"
 
-static void test_they_are_there_and_hold_what_was_sent(void **state)
+TEST_WITH(they_are_there_and_hold_what_was_sent, set_up, tear_down)
 {
-    (void)state;
     says_with("[{\"path\":\"a b/\xc3\xa4/c.bin\",\"base64\":\"AAH+/w==\"},{\"path\":\"empty\",\"base64\":\"\"}]",
               "emit_result([list(open('a b/\xc3\xa4/c.bin', 'rb').read()), open('empty').read()])",
               "result [[0,1,254,255],\"\"]\ndone\n");
 }
 
 /* What "import" finds; nothing of it can take the place of a module that Python has. */
-static void test_a_script_imports_them(void **state)
+TEST_WITH(a_script_imports_them, set_up, tear_down)
 {
-    (void)state;
     says_with("[{\"path\":\"json.py\",\"base64\":\"MS8w\"},{\"path\":\"pkg/lib.py\",\"base64\":\"eCA9IDQyCg==\"}]",
               "import json, pkg.lib\nemit_result([pkg.lib.x, json.loads('7')])", "result [42,7]\ndone\n");
 }
 
-static void test_a_test_suite_runs(void **state)
+TEST_WITH(a_test_suite_runs, set_up, tear_down)
 {
     /* import unittest
      * class T(unittest.TestCase):
      *     def test_one(self): self.assertEqual(1, 2) */
-    (void)state;
     says_with("[{\"path\":\"tests/test_t.py\",\"base64\":\""
               "aW1wb3J0IHVuaXR0ZXN0CmNsYXNzIFQodW5pdHRlc3QuVGVzdENhc2UpOgogICAgZGVmIHRlc3Rfb25lKHNlbGYpOiBzZWxmLmFzc2Vy"
               "dEVxdWFsKDEsIDIpCg==\"}]",
@@ -69,17 +62,15 @@ static void test_a_test_suite_runs(void **state)
               "result [1,1,0]\ndone\n");
 }
 
-static void test_the_modes_say_that_they_are_copies(void **state)
+TEST_WITH(the_modes_say_that_they_are_copies, set_up, tear_down)
 {
-    (void)state;
     says_with("[{\"path\":\"a\",\"base64\":\"\",\"executable\":true},{\"path\":\"b\",\"base64\":\"\"}]",
               "import os\nemit_result([oct(os.stat(n).st_mode & 0o777) for n in 'ab'])",
               "result [\"0o555\",\"0o444\"]\ndone\n");
 }
 
-static void test_nothing_is_written_where_something_is(void **state)
+TEST_WITH(nothing_is_written_where_something_is, set_up, tear_down)
 {
-    (void)state;
     assert_string_equal(harness_says(&rig, "open('a', 'w').write('mine')\nemit_result(1)", 10), "result 1\ndone\n");
     says_with("[{\"path\":\"a\",\"base64\":\"\"}]", "emit_result(2)",
               "error The file a could not be put into the workspace: File exists\ndone\n");
@@ -88,7 +79,7 @@ static void test_nothing_is_written_where_something_is(void **state)
     assert_string_equal(harness_says(&rig, "emit_result(open('a').read())", 10), "result \"mine\"\ndone\n");
 }
 
-static void test_refusals(void **state)
+TEST_WITH(refusals, set_up, tear_down)
 {
     static const struct {
         const char *files, *message;
@@ -104,7 +95,6 @@ static void test_refusals(void **state)
         {"[{\"path\":\"\",\"base64\":\"\"}]", "files:  does not lie below the workspace"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(free) char *expected = xasprintf("error %s\ndone\n", cases[i].message);
 
@@ -114,30 +104,13 @@ static void test_refusals(void **state)
     says_with("[]", LIST, "result []\ndone\n");
 }
 
-static void test_too_many(void **state)
+TEST_WITH(too_many, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
 
-    (void)state;
     strbuf_addch(&files, '[');
     for (int i = 0; i < 1001; i++)
         strbuf_addf(&files, "%s{\"path\":\"f%d\",\"base64\":\"\"}", i ? "," : "", i);
     strbuf_addch(&files, ']');
     says_with(files.buf, "emit_result(1)", "error files: 1001 are too many (at most 1000)\ndone\n");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_they_are_there_and_hold_what_was_sent),
-        TEST(test_a_script_imports_them),
-        TEST(test_a_test_suite_runs),
-        TEST(test_the_modes_say_that_they_are_copies),
-        TEST(test_nothing_is_written_where_something_is),
-        TEST(test_refusals),
-        TEST(test_too_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

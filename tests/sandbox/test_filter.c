@@ -5,14 +5,13 @@
 #include "base/mem.h"
 #include "inside.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,8 +19,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static struct scratch work;
 static struct sandbox_options filtered, unfiltered;
@@ -65,9 +62,8 @@ static bool takes_arguments(const char *name)
     return strcmp(name, "fork") != 0 && strcmp(name, "vfork") != 0;
 }
 
-static void test_calls_that_are_refused(void **state)
+TEST(calls_that_are_refused)
 {
-    (void)state;
     size_t tried = 0, reached = 0;
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -101,19 +97,17 @@ static int fork_and_wait(const void *unused)
     return pid < 0 ? errno : waitpid(pid, NULL, 0) == pid ? 0 : ECHILD;
 }
 
-static void test_fork(void **state)
+TEST(fork)
 {
-    (void)state;
     assert_int_equal(inside(&filtered, fork_and_wait, NULL), EPERM);
     assert_int_equal(inside(&unfiltered, fork_and_wait, NULL), 0);
 }
 
 /* What the reader of a file may do to it goes through only where files are protected otherwise. */
-static void test_what_readers_may_do(void **state)
+TEST(what_readers_may_do)
 {
     static const char *const names[] = {"fchmod", "fchown", "utimensat"};
     struct sandbox_options protected = filtered;
-    (void)state;
     protected.readonly = true;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct attempt call = {seccomp_syscall_resolve_name(names[i]), {-1, 0, 0, 0}}; /* no descriptor */
@@ -122,9 +116,8 @@ static void test_what_readers_may_do(void **state)
     }
 }
 
-static void test_other_tables_of_calls(void **state)
+TEST(other_tables_of_calls)
 {
-    (void)state;
 #ifdef __x86_64__
     struct attempt x32 = {0x40000000 | SYS_getppid, {0}};
     assert_int_equal(inside(&filtered, attempt, &x32), -SIGSYS);
@@ -150,9 +143,8 @@ static void expect(struct attempt call, const char *what, int expected)
 #define REFUSED(name, ...)       expect((struct attempt){SYS_##name, {__VA_ARGS__}}, #name " " #__VA_ARGS__, EPERM)
 #define REACHED(name, code, ...) expect((struct attempt){SYS_##name, {__VA_ARGS__}}, #name " " #__VA_ARGS__, code)
 
-static void test_arguments(void **state)
+TEST(arguments)
 {
-    (void)state;
     REACHED(fcntl, EBADF, -1, F_GETFL);
     REACHED(fcntl, EBADF, -1, GARBAGE | F_SETFL, 0);
     REFUSED(fcntl, -1, F_SETPIPE_SZ, 1 << 20);
@@ -223,9 +215,8 @@ static int end_by_abort(const void *unused)
     abort();
 }
 
-static void test_signals_go_to_oneself(void **state)
+TEST(signals_go_to_oneself)
 {
-    (void)state;
     assert_int_equal(inside(&filtered, signal_self, NULL), 0);
     assert_int_equal(inside(&filtered, signal_parent, NULL), EPERM);
     assert_int_equal(inside(&unfiltered, signal_parent, NULL), 0);
@@ -259,24 +250,10 @@ static int talk_to_oneself(const void *unused)
     return c == 'x' ? 0 : EPROTO;
 }
 
-static void test_what_is_allowed_works(void **state)
+TEST(what_is_allowed_works)
 {
-    (void)state;
     assert_int_equal(inside(&filtered, start_thread, NULL), 0);
     assert_int_equal(inside(&filtered, talk_to_oneself, NULL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_that_are_refused),
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_what_readers_may_do),
-        cmocka_unit_test(test_other_tables_of_calls),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_signals_go_to_oneself),
-        cmocka_unit_test(test_what_is_allowed_works),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

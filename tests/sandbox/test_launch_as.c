@@ -4,18 +4,15 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/user.h"
+#include "support/test.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LAUNCHER    BUILD_DIR "/keyturn-launch"
 #define OPTIONS_MAX 16
@@ -126,9 +123,8 @@ static char *run(const char *const *options, const char *command)
     if (geteuid() != 0)    \
     skip()
 
-static void test_the_command_is_the_other_user(void **state)
+TEST(the_command_is_the_other_user)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free)
     char *said = run((const char *const[]){NULL}, "id -u; id -g; id -G; grep -E '^Cap|^Groups' /proc/self/status");
@@ -141,9 +137,8 @@ static void test_the_command_is_the_other_user(void **state)
     assert_string_equal(said, wanted);
 }
 
-static void test_only_what_is_shown_is_seen(void **state)
+TEST(only_what_is_shown_is_seen)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *shown = in_shut("shown"), *alone = in_shut("alone");
     CLEANUP(free) char *without = run((const char *const[]){NULL}, "cat $SHUT/shown/file 2>/dev/null || echo no");
@@ -164,9 +159,8 @@ static void test_only_what_is_shown_is_seen(void **state)
     assert_int_equal(unlink(made), 0);
 }
 
-static void test_what_is_lent_is_read_and_not_written(void **state)
+TEST(what_is_lent_is_read_and_not_written)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *lent = in_shut("lent"), *work = in_shut("lent/work");
     const char *command = "cat $SHUT/lent/file; (echo x > $SHUT/lent/file) 2>/dev/null || echo kept; "
@@ -178,9 +172,8 @@ static void test_what_is_lent_is_read_and_not_written(void **state)
     assert_string_equal(both, "lentkept\nmade\n");
 }
 
-static void test_links_lead_there(void **state)
+TEST(links_lead_there)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *link = xasprintf("%s/l", top), *through = xasprintf("%s/l/file", top);
     CLEANUP(free) char *shown = in_shut("shown"), *file = in_shut("shown/file");
@@ -191,17 +184,15 @@ static void test_links_lead_there(void **state)
     assert_int_equal(unlink(link), 0);
 }
 
-static void test_standard_files_can_be_opened_again(void **state)
+TEST(standard_files_can_be_opened_again)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *said = run((const char *const[]){NULL}, "echo again > /dev/stderr");
     assert_string_equal(said, "again\n");
 }
 
-static void test_mistakes_are_told(void **state)
+TEST(mistakes_are_told)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *gone = in_shut("gone");
     CLEANUP(free) char *said = run((const char *const[]){"--show", gone, NULL}, "echo began");
@@ -214,9 +205,8 @@ static void test_mistakes_are_told(void **state)
 }
 
 /* The command holds the pipe until it ends, and nothing but its parent's end ends it. */
-static void test_it_ends_with_its_parent(void **state)
+TEST(it_ends_with_its_parent)
 {
-    (void)state;
     SKIP_UNLESS_ROOT();
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     int ends[2];
@@ -244,16 +234,4 @@ static void test_it_ends_with_its_parent(void **state)
     assert_string_equal(out.buf, "egan\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_command_is_the_other_user),
-        cmocka_unit_test(test_only_what_is_shown_is_seen),
-        cmocka_unit_test(test_what_is_lent_is_read_and_not_written),
-        cmocka_unit_test(test_links_lead_there),
-        cmocka_unit_test(test_standard_files_can_be_opened_again),
-        cmocka_unit_test(test_mistakes_are_told),
-        cmocka_unit_test(test_it_ends_with_its_parent),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean);
-}
+TEST_GROUP(prepare, clean)

@@ -4,14 +4,13 @@
 #include "base/strbuf.h"
 #include "inside.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,8 +18,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static struct scratch work, tools, outside;
 static struct sandbox_options everything, only_landlock, only_limits, nothing;
@@ -138,9 +135,8 @@ static void allowed(int (*what)(const void *), const char *path)
         fail_msg("%s: %s", path, strerror(got));
 }
 
-static void test_files_that_are_allowed(void **state)
+TEST(files_that_are_allowed)
 {
-    (void)state;
     CLEANUP(free) char *made = scratch_path(&work, "made"), *tool = scratch_path(&tools, "tool.py");
 
     allowed(write_file, made);
@@ -156,9 +152,8 @@ static void test_files_that_are_allowed(void **state)
     allowed(list_folder, "/usr");
 }
 
-static void test_files_that_are_not(void **state)
+TEST(files_that_are_not)
 {
-    (void)state;
     CLEANUP(free) char *secret = scratch_path(&outside, "secret"), *tool = scratch_path(&tools, "tool.py");
     CLEANUP(free) char *fifo = scratch_path(&work, "fifo"), *link_name = scratch_path(&work, "link");
     CLEANUP(free) char *program = scratch_path(&work, "program");
@@ -192,9 +187,8 @@ static int connect_abstract(const void *name)
     return connect(fd, (struct sockaddr *)&address, length) < 0 ? errno : 0;
 }
 
-static void test_beyond_files(void **state)
+TEST(beyond_files)
 {
-    (void)state;
     struct sockaddr_un address = {AF_UNIX, ""};
     socklen_t length = sizeof(address);
     CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -247,9 +241,8 @@ static void limited(int (*what)(const void *), const void *argument, int code)
     assert_int_equal(inside(&nothing, what, argument), 0);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     CLEANUP(free) char *far = scratch_path(&work, "far");
     struct rlimit core;
 
@@ -282,9 +275,8 @@ static int start_a_hundred_threads(const void *unused)
     return failed;
 }
 
-static void test_threads_fit_into_memory(void **state)
+TEST(threads_fit_into_memory)
 {
-    (void)state;
     assert_int_equal(inside(&only_limits, start_a_hundred_threads, NULL), 0);
 }
 
@@ -298,9 +290,8 @@ static int burn(void)
 }
 
 /* The limit on processor time is set from outside, on a child that has entered all layers already. */
-static void test_processor_time(void **state)
+TEST(processor_time)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct sandbox *sandbox = sandbox_prepare(&everything, &err);
     int go[2], status;
@@ -342,9 +333,8 @@ static void expect_told(const struct sandbox_options *options, const char *text)
     sandbox_free(sandbox);
 }
 
-static void test_what_is_told(void **state)
+TEST(what_is_told)
 {
-    (void)state;
     expect_told(&everything, "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":");
     expect_told(&everything, ",\"seccomp\":true,\"readonly\":false,\"workspace_mb\":0}");
     expect_told(&only_landlock, ",\"rlimits\":false,\"landlock\":");
@@ -354,9 +344,8 @@ static void test_what_is_told(void **state)
                           "false,\"workspace_mb\":0}");
 }
 
-static void test_a_workspace_that_is_missing(void **state)
+TEST(a_workspace_that_is_missing)
 {
-    (void)state;
     struct sandbox_options options = {.workspace = "/nowhere/at/all"};
     struct err err = ERR_INIT;
     assert_null(sandbox_prepare(&options, &err));
@@ -394,28 +383,12 @@ static int without(const char *call, unsigned code, const char *text, const char
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void test_machines_that_lack_a_layer(void **state)
+TEST(machines_that_lack_a_layer)
 {
-    (void)state;
     const char *no_landlock = "\"landlock\":0,\"seccomp\":true";
     assert_int_equal(without("landlock_create_ruleset", ENOSYS, no_landlock, "landlock: Function not implemented"), 0);
     assert_int_equal(without("landlock_restrict_self", E2BIG, no_landlock, "landlock: "), 0);
     assert_int_equal(without("prlimit64", EPERM, "\"rlimits\":false", "rlimits: "), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_that_are_allowed),
-        cmocka_unit_test(test_files_that_are_not),
-        cmocka_unit_test(test_beyond_files),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_threads_fit_into_memory),
-        cmocka_unit_test(test_processor_time),
-        cmocka_unit_test(test_what_is_told),
-        cmocka_unit_test(test_a_workspace_that_is_missing),
-        cmocka_unit_test(test_machines_that_lack_a_layer),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

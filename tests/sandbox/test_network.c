@@ -1,23 +1,20 @@
 /* Programs with a network, in a real sandbox: real clients reach what is listed, through our forwarder, and nothing
  * else. The hosts are services of this machine (attacks/services.py): there is no other network here.
  *
- *     sandbox_test_network [ENGINE IMAGE]      bubblewrap without an argument */
+ *     sandbox_test_network ['*' ENGINE IMAGE]      bubblewrap without an argument */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include "workspace/workspace.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *engine = "bwrap", *attacks = ATTACKS_DIR;
 static struct programs_options options;
@@ -96,9 +93,8 @@ static void expect_told(const char *host, unsigned port)
 
 /* ---- what is listed is reached ---- */
 
-static void test_curl(void **state)
+TEST(curl)
 {
-    (void)state;
     open_listed();
     expect("curl -sS http://127.0.0.1:$HTTP/hello", "hello\n");
     expect_told("127.0.0.1", http);
@@ -109,9 +105,8 @@ static void test_curl(void **state)
     program_rig_close(&rig);
 }
 
-static void test_https_through_a_tunnel(void **state)
+TEST(https_through_a_tunnel)
 {
-    (void)state;
     CLEANUP(free) char *cert = xasprintf("%s/cert.pem", folder);
     open_listed();
     CLEANUP(free) char *copy = xasprintf("%s/cert.pem", rig.ws->path);
@@ -124,9 +119,8 @@ static void test_https_through_a_tunnel(void **state)
     program_rig_close(&rig);
 }
 
-static void test_other_clients(void **state)
+TEST(other_clients)
 {
-    (void)state;
     open_listed();
     expect("git clone -q http://127.0.0.1:$HTTP/repo.git got && cat got/file", "versioned\n");
     expect_told("127.0.0.1", http);
@@ -140,9 +134,8 @@ static void test_other_clients(void **state)
     program_rig_close(&rig);
 }
 
-static void test_many_bytes_and_half_a_connection(void **state)
+TEST(many_bytes_and_half_a_connection)
 {
-    (void)state;
     open_listed();
     expect("head -c 9000000 /dev/urandom > big; "
            "curl -sS --data-binary @big http://127.0.0.1:$HTTP/post | cmp - big && echo same",
@@ -162,9 +155,8 @@ static void test_many_bytes_and_half_a_connection(void **state)
     program_rig_close(&rig);
 }
 
-static void test_many_connections_at_once(void **state)
+TEST(many_connections_at_once)
 {
-    (void)state;
     open_listed();
     expect("seq 150 | xargs -P 60 -I{} curl -sS http://127.0.0.1:$HTTP/hello | sort | uniq -c | tr -d ' '",
            "150hello\n");
@@ -180,9 +172,8 @@ static void test_many_connections_at_once(void **state)
 
 #define FORBIDDEN "curl -sS -o answer -w '%{http_code} ' "
 
-static void test_refusals_say_why(void **state)
+TEST(refusals_say_why)
 {
-    (void)state;
     open_listed();
     expect(FORBIDDEN "http://example.org/ && cat answer",
            "403 Keyturn: example.org:80 is not in \"workspace.network\"\n");
@@ -199,9 +190,8 @@ static void test_refusals_say_why(void **state)
     program_rig_close(&rig);
 }
 
-static void test_no_way_around_the_forwarder(void **state)
+TEST(no_way_around_the_forwarder)
 {
-    (void)state;
     open_listed();
     expect("curl -sS --noproxy '*' -m 5 http://127.0.0.1:$HTTP/hello >/dev/null 2>&1 || echo none; "
            "cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '",
@@ -210,9 +200,8 @@ static void test_no_way_around_the_forwarder(void **state)
 }
 
 /* Every public host is none of this machine's, however that is written. */
-static void test_loopback_is_never_public(void **state)
+TEST(loopback_is_never_public)
 {
-    (void)state;
     static const char *const lists[][2] = {{"*", NULL}, {"example.org:443", NULL}, {"10.0.0.0/8", NULL}};
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         open_with(lists[i]);
@@ -223,9 +212,8 @@ static void test_loopback_is_never_public(void **state)
 }
 
 /* A server of its own is reached as ever: where the list says nothing of loopback, nothing there is forwarded. */
-static void test_its_own_loopback(void **state)
+TEST(its_own_loopback)
 {
-    (void)state;
     open_with((const char *const[]){"*", NULL});
     expect("echo mine > m; /usr/bin/python3 -m http.server -b 127.0.0.1 8123 >/dev/null 2>&1 & "
            "for i in $(seq 100); do curl -s http://127.0.0.1:8123/m && break; sleep 0.1; done; kill $!",
@@ -233,9 +221,8 @@ static void test_its_own_loopback(void **state)
     program_rig_close(&rig);
 }
 
-static void test_without_a_list_there_is_none(void **state)
+TEST(without_a_list_there_is_none)
 {
-    (void)state;
     open_with((const char *const[]){NULL});
     expect("env | grep -i -c proxy; curl -sS -m 5 http://127.0.0.1:$HTTP/hello >/dev/null 2>&1 || echo none",
            "0\nnone\n");
@@ -243,9 +230,8 @@ static void test_without_a_list_there_is_none(void **state)
 }
 
 /* A connection that is open when the program ends is told of, before the end is. */
-static void test_what_is_open_ends_with_the_program(void **state)
+TEST(what_is_open_ends_with_the_program)
 {
-    (void)state;
     open_listed();
     expect("/usr/bin/python3 -c '\n"
            "import os, socket\n"
@@ -313,26 +299,14 @@ static int clean(void **state)
     return failed;
 }
 
-int main(int argc, char **argv)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curl),
-        cmocka_unit_test(test_https_through_a_tunnel),
-        cmocka_unit_test(test_other_clients),
-        cmocka_unit_test(test_many_bytes_and_half_a_connection),
-        cmocka_unit_test(test_many_connections_at_once),
-        cmocka_unit_test(test_refusals_say_why),
-        cmocka_unit_test(test_no_way_around_the_forwarder),
-        cmocka_unit_test(test_loopback_is_never_public),
-        cmocka_unit_test(test_its_own_loopback),
-        cmocka_unit_test(test_without_a_list_there_is_none),
-        cmocka_unit_test(test_what_is_open_ends_with_the_program),
-    };
     if (getenv("KEYTURN_ATTACKS"))
         attacks = getenv("KEYTURN_ATTACKS"); /* nobody may not get to the source folder */
-    if (argc > 2) {
-        engine = argv[1];
-        options.image = argv[2];
+    if (test_program_arguments[0] && test_program_arguments[1]) {
+        engine = test_program_arguments[0];
+        options.image = test_program_arguments[1];
     }
-    return cmocka_run_group_tests(tests, prepare, clean);
 }
+
+TEST_GROUP(prepare, clean)

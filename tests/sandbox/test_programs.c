@@ -6,18 +6,14 @@
 #include "base/mem.h"
 #include "sandbox/user.h"
 #include "support/program_rig.h"
-#include "workspace/lend.h"
+#include "support/test.h"
 #include "workspace/workspace.h"
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct program_rig rig;
 static struct programs_options options;
@@ -47,9 +43,8 @@ static void sh(const char *command, struct program_limits limits)
         fail_msg("%s", err.text);
 }
 
-static void test_the_system_is_read_only(void **state)
+TEST(the_system_is_read_only)
 {
-    (void)state;
     open_with(engine);
     sh("for f in /x /usr/x /etc/x /bin/x /run/x; do (echo x > $f) 2>/dev/null && echo wrote $f; done; "
        "echo y > $WORK_DIR/y && echo z > /tmp/z && echo fine; echo $HOME $WORKSPACE_DIR; ls /home /root 2>/dev/null",
@@ -81,16 +76,14 @@ static void drop_bomb(unsigned pids)
     program_rig_close(&rig);
 }
 
-static void test_a_bomb_is_bounded_and_gone(void **state)
+TEST(a_bomb_is_bounded_and_gone)
 {
-    (void)state;
     drop_bomb(40);
     drop_bomb(0);
 }
 
-static void test_nothing_is_left(void **state)
+TEST(nothing_is_left)
 {
-    (void)state;
     open_with(engine);
     sh("setsid sleep 98772.$MARK & (setsid sleep 98772.$MARK &); sleep 0.3", (struct program_limits){0});
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98772");
@@ -109,9 +102,8 @@ static void test_nothing_is_left(void **state)
 }
 
 /* Folders that are made for it are its own, whoever made them. */
-static void test_it_may_write_where_it_starts(void **state)
+TEST(it_may_write_where_it_starts)
 {
-    (void)state;
     struct err err = ERR_INIT;
     open_with(engine);
     struct program_spec spec = {
@@ -125,14 +117,13 @@ static void test_it_may_write_where_it_starts(void **state)
 }
 
 /* Whatever a program does to the place, what is lent there stays as it is and is seen again. */
-static void test_what_is_lent_stays(void **state)
+TEST(what_is_lent_stays)
 {
-    (void)state;
     open_with(engine);
     rig.ws->lends = true;
     CLEANUP(free) char *place = xasprintf("%s/skills/s", rig.ws->path);
     assert_int_equal(mkdir(place, 0755), 0);
-    assert_true(workspace_lend(rig.ws, outside, "skills/s"));
+    assert_true(workspace_bind(rig.ws, outside, "skills/s"));
     if (strcmp(engine, "bwrap") != 0)
         assert_int_equal(chmod(outside, 0755),
                          0); /* containers of root's are another user's, and have no eyes of root */
@@ -149,9 +140,8 @@ static void test_what_is_lent_stays(void **state)
     program_rig_close(&rig);
 }
 
-static void test_on_a_terminal(void **state)
+TEST(on_a_terminal)
 {
-    (void)state;
     struct err err = ERR_INIT;
     open_with(engine);
     struct program_spec spec = {.cmd = "sh",
@@ -167,9 +157,8 @@ static void test_on_a_terminal(void **state)
 }
 
 /* In every engine the same, and nothing that the engine says is the program's. */
-static void test_how_it_ends(void **state)
+TEST(how_it_ends)
 {
-    (void)state;
     open_with(engine);
     sh("echo mine >&2; kill -KILL $$", (struct program_limits){0});
     assert_int_equal(rig.result.end.exit_code, -1);
@@ -186,9 +175,8 @@ static void test_how_it_ends(void **state)
 }
 
 /* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
-static void test_what_is_shut_is_in_nobodys_way(void **state)
+TEST(what_is_shut_is_in_nobodys_way)
 {
-    (void)state;
     open_with(engine);
     rig.ws->policy.max_disk_bytes = 8 << 20;
     sh("mkdir work/h && head -c 9000 /dev/zero > work/h/f && chmod 000 work/h work out runs . && echo shut",
@@ -219,9 +207,8 @@ static void expect_fine(const char *python)
 #define HOLD(mb) "held = bytearray(" #mb " << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\n"
 
 /* The pipe keeps the child in its parent's memory: it opens that before it becomes another program. */
-static void test_a_child_of_vfork_counts_once(void **state)
+TEST(a_child_of_vfork_counts_once)
 {
-    (void)state;
     expect_fine(
         "import os, subprocess\n" HOLD(80) "os.mkfifo('/tmp/pipe')\n"
                                            "subprocess.Popen(['sh', '-c', 'sleep 1; : > /tmp/pipe'])\n"
@@ -233,9 +220,8 @@ static void test_a_child_of_vfork_counts_once(void **state)
 }
 
 /* Processes come and go all the time, and none of them has much. The shell would tell of a child that was stopped. */
-static void test_a_busy_shell_beside_forks_is_fine(void **state)
+TEST(a_busy_shell_beside_forks_is_fine)
 {
-    (void)state;
     expect_fine("import os, subprocess, signal, time\n" HOLD(
         60) "children = []\n"
             "for _ in range(3):\n"
@@ -248,9 +234,8 @@ static void test_a_busy_shell_beside_forks_is_fine(void **state)
 }
 
 /* A file in /tmp is memory, and no second time because it is mapped. */
-static void test_a_mapped_file_counts_once(void **state)
+TEST(a_mapped_file_counts_once)
 {
-    (void)state;
     expect_fine("import mmap, time\n" HOLD(25) "with open('/tmp/mapped', 'wb+') as file:\n"
                                                "    file.truncate(60 << 20)\n"
                                                "    seen = mmap.mmap(file.fileno(), 60 << 20)\n"
@@ -259,15 +244,14 @@ static void test_a_mapped_file_counts_once(void **state)
                                                "print('fine')");
 }
 
-#define NEIGHBOURS 40
+#define NEIGHBORS 40
 
 /* Tasks of other programs of the same user do not count, be they in another container or in none. */
-static void test_each_program_has_its_own_limit_of_processes(void **state)
+TEST(each_program_has_its_own_limit_of_processes)
 {
-    (void)state;
-    pid_t others[NEIGHBOURS];
+    pid_t others[NEIGHBORS];
     const struct sandbox_user *user = sandbox_user();
-    for (size_t i = 0; i < NEIGHBOURS; i++) {
+    for (size_t i = 0; i < NEIGHBORS; i++) {
         others[i] = fork();
         if (others[i] == 0) {
             if (user && setuid(user->uid))
@@ -278,7 +262,7 @@ static void test_each_program_has_its_own_limit_of_processes(void **state)
     }
     open_with(engine);
     sh("for i in 1 2 3 4 5 6 7 8; do sleep 0.2 & done; wait; echo fine", (struct program_limits){.pids = 30});
-    for (size_t i = 0; i < NEIGHBOURS; i++) {
+    for (size_t i = 0; i < NEIGHBORS; i++) {
         kill(others[i], SIGKILL);
         waitpid(others[i], NULL, 0);
     }
@@ -304,25 +288,12 @@ static int clean(void **state)
     return failed;
 }
 
-int main(int argc, char **argv)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_system_is_read_only),
-        cmocka_unit_test(test_a_bomb_is_bounded_and_gone),
-        cmocka_unit_test(test_nothing_is_left),
-        cmocka_unit_test(test_it_may_write_where_it_starts),
-        cmocka_unit_test(test_what_is_lent_stays),
-        cmocka_unit_test(test_on_a_terminal),
-        cmocka_unit_test(test_how_it_ends),
-        cmocka_unit_test(test_what_is_shut_is_in_nobodys_way),
-        cmocka_unit_test(test_a_child_of_vfork_counts_once),
-        cmocka_unit_test(test_a_busy_shell_beside_forks_is_fine),
-        cmocka_unit_test(test_a_mapped_file_counts_once),
-        cmocka_unit_test(test_each_program_has_its_own_limit_of_processes),
-    };
-    if (argc > 2) {
-        engine = argv[1];
-        options.image = argv[2];
+    if (test_program_arguments[0] && test_program_arguments[1]) {
+        engine = test_program_arguments[0];
+        options.image = test_program_arguments[1];
     }
-    return cmocka_run_group_tests(tests, prepare, clean);
 }
+
+TEST_GROUP(prepare, clean)

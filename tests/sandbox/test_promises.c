@@ -1,12 +1,13 @@
 /* Every row of promises.def: its attack is stopped by the engine, and gets through where nothing is in its way.
  *
- *     sandbox_test_promises [ENGINE IMAGE]      bubblewrap without an argument */
+ *     sandbox_test_promises ['*' ENGINE IMAGE]      bubblewrap without an argument */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/user.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include "workspace/workspace.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,8 +15,6 @@
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,8 +23,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct promise {
     const char *sentence, *engines, *users, *attack;
@@ -99,15 +96,13 @@ static void expect_stopped(struct network_rules network)
     assert_int_equal(broken, 0);
 }
 
-static void test_each_attack_is_stopped(void **state)
+TEST(each_attack_is_stopped)
 {
-    (void)state;
     expect_stopped((struct network_rules){0});
 }
 
-static void test_each_attack_is_stopped_with_a_network(void **state)
+TEST(each_attack_is_stopped_with_a_network)
 {
-    (void)state;
     static const struct network_rule every_public_host = {.kind = NETWORK_ANY};
     expect_stopped((struct network_rules){&every_public_host, 1, NULL});
 }
@@ -152,9 +147,8 @@ static void run_bare(const char *command, struct strbuf *out)
     waitpid(pid, NULL, 0);
 }
 
-static void test_each_attack_gets_through_without_an_engine(void **state)
+TEST(each_attack_gets_through_without_an_engine)
 {
-    (void)state;
     int stopped = 0;
     export_places();
     for (size_t i = 0; i < COUNT_OF(promises); i++) {
@@ -208,9 +202,8 @@ static void see_processes(void *user, enum process_stream stream, const char *by
     assert_int_equal(file_replace(done, "", 0, 0644, NULL), 0);
 }
 
-static void test_no_process_of_a_program_is_root_outside(void **state)
+TEST(no_process_of_a_program_is_root_outside)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct seen seen = {0};
     struct stat st;
@@ -276,19 +269,14 @@ static int clean(void **state)
     return failed;
 }
 
-int main(int argc, char **argv)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_attack_is_stopped),
-        cmocka_unit_test(test_each_attack_is_stopped_with_a_network),
-        cmocka_unit_test(test_each_attack_gets_through_without_an_engine),
-        cmocka_unit_test(test_no_process_of_a_program_is_root_outside),
-    };
     if (getenv("KEYTURN_ATTACKS"))
         attacks = getenv("KEYTURN_ATTACKS"); /* nobody may not get to the source folder */
-    if (argc > 2) {
-        engine = argv[1];
-        options.image = argv[2];
+    if (test_program_arguments[0] && test_program_arguments[1]) {
+        engine = test_program_arguments[0];
+        options.image = test_program_arguments[1];
     }
-    return cmocka_run_group_tests(tests, prepare, clean);
 }
+
+TEST_GROUP(prepare, clean)

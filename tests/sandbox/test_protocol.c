@@ -2,17 +2,13 @@
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
+#include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PROGRAM BUILD_DIR "/keyturn-harness"
 
@@ -61,12 +57,11 @@ static const char *answer(const char *line)
     return arena_memdup0(&rig.arena, told.buf, told.len);
 }
 
-static void test_ready_tells_tools_process_and_layers(void **state)
+TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
     const struct json *sandbox;
 
-    (void)state;
     scratch_write(&rig.scratch, "tools/b.py", "def second(): pass\ndef _own(): pass\nLIMIT = 3\nclass Kind: pass\n");
     scratch_write(&rig.scratch, "tools/a.py", "from os.path import join\nasync def first(): pass\n");
     scratch_write(&rig.scratch, "tools/notes.txt", "def no(): pass\n");
@@ -85,11 +80,10 @@ static void test_ready_tells_tools_process_and_layers(void **state)
     assert_int_equal(harness_rig_end(&rig), 0);
 }
 
-static void test_layers_that_are_left_off_are_told(void **state)
+TEST_WITH(layers_that_are_left_off_are_told, set_up, tear_down)
 {
     const struct json *sandbox;
 
-    (void)state;
     rig.options[0] = "--no-seccomp";
     rig.options[1] = "--no-landlock";
     rig.options[2] = "--no-rlimits";
@@ -101,9 +95,8 @@ static void test_layers_that_are_left_off_are_told(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_events_come_in_the_order_they_were_made_in(void **state)
+TEST_WITH(events_come_in_the_order_they_were_made_in, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says("emit_log('a'); emit_intermediate('p', 1); emit_result({'k': 1})",
          "log info a\nintermediate p 1\nresult {\"k\":1}\ndone\n");
@@ -124,9 +117,8 @@ static void test_events_come_in_the_order_they_were_made_in(void **state)
     says("", "done\n");
 }
 
-static void test_each_script_begins_anew(void **state)
+TEST_WITH(each_script_begins_anew, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says("leak = 41; import builtins, os, sys; builtins.len = None; os.environ['X'] = '1'; sys.modules['json'] = None; "
          "emit_result = None",
@@ -135,17 +127,15 @@ static void test_each_script_begins_anew(void **state)
          "result [false,3,false,\"__main__\",\"1\"]\ndone\n");
 }
 
-static void test_files_are_utf8(void **state)
+TEST_WITH(files_are_utf8, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says("open('a', 'w').write('\\u00e9\\u20ac'); emit_result(open('a', 'rb').read().hex() + ascii(open('a').read()))",
          "result \"c3a9e282ac'\\\\xe9\\\\u20ac'\"\ndone\n");
 }
 
-static void test_tools_are_called_like_functions(void **state)
+TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/a.py",
                   "import asyncio\n"
                   "async def fetch(x, *, more=0):\n"
@@ -176,9 +166,8 @@ static void test_tools_are_called_like_functions(void **state)
     says("emit_result('_one' in globals())", "result false\ndone\n");
 }
 
-static void test_coroutines_in_disguise_need_no_await(void **state)
+TEST_WITH(coroutines_in_disguise_need_no_await, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/a.py",
                   "import functools\n"
                   "def told(f):\n"
@@ -209,11 +198,10 @@ static void test_coroutines_in_disguise_need_no_await(void **state)
          "result 11\ndone\n");
 }
 
-static void test_threads_that_tools_leave_are_told_and_not_waited_for(void **state)
+TEST_WITH(threads_that_tools_leave_are_told_and_not_waited_for, set_up, tear_down)
 {
     const struct json *event;
 
-    (void)state;
     scratch_write(&rig.scratch, "tools/pool.py",
                   "from concurrent.futures import ThreadPoolExecutor\n"
                   "P = ThreadPoolExecutor(2)\n"
@@ -242,9 +230,8 @@ static void expect_note(const char *message)
     assert_string_equal(json_str(json_get(event, "message"), ""), message);
 }
 
-static void test_a_request_does_not_wait_for_ever_for_a_child(void **state)
+TEST_WITH(a_request_does_not_wait_for_ever_for_a_child, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/block.py",
                   "import os, threading, time\n"
                   "print('seen' if os.path.exists('seen') else 'new')\n"
@@ -258,13 +245,12 @@ static void test_a_request_does_not_wait_for_ever_for_a_child(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void **state)
+TEST_WITH(a_tool_file_that_does_not_load_is_told_and_the_others_load, set_up, tear_down)
 {
     static const char *const told[] = {"a_syntax.py", "SyntaxError", "b_exit.py",
                                        "exit",        "c_raises.py", "ZeroDivisionError"};
     CLEANUP(strbuf) struct strbuf logs = STRBUF_INIT;
 
-    (void)state;
     scratch_write(&rig.scratch, "tools/a_syntax.py", "def (");
     scratch_write(&rig.scratch, "tools/b_exit.py", "import sys; sys.exit(1)");
     scratch_write(&rig.scratch, "tools/c_raises.py", "def early(): return 1\n1/0\ndef late(): pass\n");
@@ -283,9 +269,8 @@ static void test_a_tool_file_that_does_not_load_is_told_and_the_others_load(void
     says("emit_result(f())", "error NameError: name 'early' is not defined\ndone\n");
 }
 
-static void test_no_tools_folder_is_told(void **state)
+TEST_WITH(no_tools_folder_is_told, set_up, tear_down)
 {
-    (void)state;
     scratch_remove(&rig.scratch, "tools");
     harness_rig_start(&rig);
     assert_int_equal(json_get(rig.ready, "tools")->count, 0);
@@ -293,9 +278,8 @@ static void test_no_tools_folder_is_told(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_values_are_json_or_named(void **state)
+TEST_WITH(values_are_json_or_named, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says("emit_result([True, None, 1.5, 12345678901234567890123, (1, 2), {'ключ': 'знач'}, ''])",
          "result [true,null,1.5,12345678901234567890123,[1,2],{\"ключ\":\"знач\"},\"\"]\ndone\n");
@@ -321,9 +305,8 @@ static void test_values_are_json_or_named(void **state)
     says("try:\n    emit_result(object())\nexcept TypeError:\n    emit_result('caught')", "result \"caught\"\ndone\n");
 }
 
-static void test_files_are_copied_with_mode_and_times(void **state)
+TEST_WITH(files_are_copied_with_mode_and_times, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says("import os, pathlib, shutil\n"
          "pathlib.Path('a').write_text('x'); os.chmod('a', 0o640); os.utime('a', (1000, 2000))\n"
@@ -337,9 +320,8 @@ static void test_files_are_copied_with_mode_and_times(void **state)
     fails("import os\nos.chmod('nowhere', 0)", "FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'");
 }
 
-static void test_errors_name_the_line(void **state)
+TEST_WITH(errors_name_the_line, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     fails("x = 1\n\ndef f():\n    raise ValueError('bad')\nf()\n", "error ValueError: bad\n");
     assert_string_equal(rig.traceback, "Traceback (most recent call last):\n"
@@ -366,7 +348,7 @@ static void test_errors_name_the_line(void **state)
                         "n error SyntaxError: the script holds a NUL character (<script>, line 2)\nn done\n");
 }
 
-static void test_requests_that_cannot_be_run_are_answered(void **state)
+TEST_WITH(requests_that_cannot_be_run_are_answered, set_up, tear_down)
 {
     static const struct {
         const char *line, *answer;
@@ -400,7 +382,6 @@ static void test_requests_that_cannot_be_run_are_answered(void **state)
          "a result 1\na done\n"},
     };
 
-    (void)state;
     harness_rig_start(&rig);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *said = answer(cases[i].line);
@@ -411,11 +392,10 @@ static void test_requests_that_cannot_be_run_are_answered(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_a_line_without_end_is_refused_and_the_next_is_read(void **state)
+TEST_WITH(a_line_without_end_is_refused_and_the_next_is_read, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
 
-    (void)state;
     harness_rig_start(&rig);
     strbuf_grow(&line, (size_t)20 << 20);
     memset(line.buf, 'x', (size_t)20 << 20);
@@ -425,13 +405,12 @@ static void test_a_line_without_end_is_refused_and_the_next_is_read(void **state
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_requests_that_wait_are_run_in_turn(void **state)
+TEST_WITH(requests_that_wait_are_run_in_turn, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf lines = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
     const struct json *event;
 
-    (void)state;
     harness_rig_start(&rig);
     for (int i = 0; i < 5; i++) {
         CLEANUP(free) char *id = xasprintf("w%d", i), *line = harness_request(id, "emit_result(1)", 5, NULL);
@@ -448,11 +427,10 @@ static void test_requests_that_wait_are_run_in_turn(void **state)
     assert_int_equal(harness_rig_wait(&rig), 0);
 }
 
-static void test_a_large_script_is_run(void **state)
+TEST_WITH(a_large_script_is_run, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
 
-    (void)state;
     harness_rig_start(&rig);
     for (int i = 0; i < 100000; i++)
         strbuf_addf(&script, "# line %d\n", i);
@@ -469,7 +447,7 @@ static void read_error_line(char *line, size_t room)
     line[count > 0 ? count : 0] = '\0';
 }
 
-static void test_wrong_usage_is_told_on_one_line(void **state)
+TEST_WITH(wrong_usage_is_told_on_one_line, set_up, tear_down)
 {
     static const struct {
         const char *option, *told;
@@ -481,7 +459,6 @@ static void test_wrong_usage_is_told_on_one_line(void **state)
                                         "names the folder scripts run in)\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char line[512];
 
@@ -491,32 +468,4 @@ static void test_wrong_usage_is_told_on_one_line(void **state)
         read_error_line(line, sizeof(line));
         assert_string_equal(line, cases[i].told);
     }
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_ready_tells_tools_process_and_layers),
-        T(test_layers_that_are_left_off_are_told),
-        T(test_events_come_in_the_order_they_were_made_in),
-        T(test_each_script_begins_anew),
-        T(test_files_are_utf8),
-        T(test_tools_are_called_like_functions),
-        T(test_coroutines_in_disguise_need_no_await),
-        T(test_threads_that_tools_leave_are_told_and_not_waited_for),
-        T(test_a_request_does_not_wait_for_ever_for_a_child),
-        T(test_a_tool_file_that_does_not_load_is_told_and_the_others_load),
-        T(test_no_tools_folder_is_told),
-        T(test_values_are_json_or_named),
-        T(test_files_are_copied_with_mode_and_times),
-        T(test_errors_name_the_line),
-        T(test_requests_that_cannot_be_run_are_answered),
-        T(test_a_line_without_end_is_refused_and_the_next_is_read),
-        T(test_requests_that_wait_are_run_in_turn),
-        T(test_a_large_script_is_run),
-        T(test_wrong_usage_is_told_on_one_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

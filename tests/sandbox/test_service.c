@@ -2,20 +2,16 @@
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
+#include "support/test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PROGRAM      BUILD_DIR "/keyturn-harness"
 #define MASKED(name) "[secret " name "]"
@@ -62,19 +58,17 @@ static void says_with(const char *secrets, const char *script, const char *expec
 
 /* ---- secrets ---- */
 
-static void test_missing_secrets_are_all_named(void **state)
+TEST_WITH(missing_secrets_are_all_named, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says_with("\"A_KEY\",\"API_KEY\",\"B_KEY\"", "emit_result(1)", "error Missing secrets: A_KEY, B_KEY\ndone\n");
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_a_script_sees_the_secrets_it_asked_for(void **state)
+TEST_WITH(a_script_sees_the_secrets_it_asked_for, set_up, tear_down)
 {
     const char *all = "import os\nemit_result(sorted(os.environ))";
 
-    (void)state;
     harness_rig_start(&rig);
     says(all, "result [\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
     says_with("\"API_KEY\"", all, "result [\"API_KEY\",\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
@@ -83,9 +77,8 @@ static void test_a_script_sees_the_secrets_it_asked_for(void **state)
     says(all, "result [\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
 }
 
-static void test_values_of_secrets_never_leave(void **state)
+TEST_WITH(values_of_secrets_never_leave, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says_with("\"API_KEY\"",
               "import os, sys\nk = os.environ['API_KEY']\n"
@@ -113,7 +106,7 @@ static void test_values_of_secrets_never_leave(void **state)
 }
 
 /* Values that look otherwise where they are told: escaped, in lines, and where a text is cut. */
-static void test_values_in_other_forms_never_leave(void **state)
+TEST_WITH(values_in_other_forms_never_leave, set_up, tear_down)
 {
     static const char *const ways[] = {"{}[s]",
                                        "print([s])",
@@ -126,7 +119,6 @@ static void test_values_in_other_forms_never_leave(void **state)
                                        "raise ValueError(s * 10000)"};
     CLEANUP(strbuf) struct strbuf pem = STRBUF_INIT;
 
-    (void)state;
     strbuf_addstr(&pem, "PEM_KEY=-----BEGIN 'a' \"b\" KEY-----\n");
     for (int i = 0; i < 8; i++)
         strbuf_addf(&pem, "MIIE\\%d/vgIBADANBgkqhkiG9w0BAQEFAASC\n", i);
@@ -158,13 +150,12 @@ static long resident_kb(pid_t pid)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void test_a_host_that_does_not_read_stops_the_script(void **state)
+TEST_WITH(a_host_that_does_not_read_stops_the_script, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("f", "for i in range(1000000): print('y' * 1000)", 2, NULL);
     const struct json *event;
     const char *type;
 
-    (void)state;
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
     usleep(1500000);
@@ -181,13 +172,12 @@ static void test_a_host_that_does_not_read_stops_the_script(void **state)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-static void test_a_flood_is_cut(void **state)
+TEST_WITH(a_flood_is_cut, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("f", "while True: print('y' * 100000)", 60, NULL);
     size_t bytes = 0;
     const struct json *event;
 
-    (void)state;
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
     for (;;) {
@@ -207,7 +197,7 @@ static void test_a_flood_is_cut(void **state)
 }
 
 /* Small values cost the most, and the supervisor lives long. */
-static void test_large_values_cost_little_and_nothing_for_good(void **state)
+TEST_WITH(large_values_cost_little_and_nothing_for_good, set_up, tear_down)
 {
     CLEANUP(free)
     char *line = harness_request("m",
@@ -222,7 +212,6 @@ static void test_large_values_cost_little_and_nothing_for_good(void **state)
     unsigned large = 0;
     long most = 0, now;
 
-    (void)state;
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     harness_rig_send(&rig, line, strlen(line));
@@ -250,12 +239,11 @@ static void test_large_values_cost_little_and_nothing_for_good(void **state)
     assert_true(resident_kb(rig.pid) < 16 << 10);
 }
 
-static void test_a_long_line_comes_in_pieces(void **state)
+TEST_WITH(a_long_line_comes_in_pieces, set_up, tear_down)
 {
     const char *said;
     size_t count = 0, lines = 0;
 
-    (void)state;
     harness_rig_start(&rig);
     said = harness_says(&rig, "print('\xd0\xb6' * 50000)", 5);
     for (const char *at = said; *at; at++) {
@@ -296,13 +284,12 @@ static void await_another_child(pid_t old)
     }
 }
 
-static void test_a_dead_zygote_is_replaced(void **state)
+TEST_WITH(a_dead_zygote_is_replaced, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("z", "print('on'); import time; time.sleep(60)", 60, NULL);
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
     pid_t zygote;
 
-    (void)state;
     scratch_write(&rig.scratch, "tools/a.py", "def f(): return 5\n");
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
@@ -323,11 +310,10 @@ static void test_a_dead_zygote_is_replaced(void **state)
     assert_int_equal(harness_rig_end(&rig), 0);
 }
 
-static void test_a_dead_spare_is_replaced(void **state)
+TEST_WITH(a_dead_spare_is_replaced, set_up, tear_down)
 {
     pid_t spare = 0;
 
-    (void)state;
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     for (int i = 0; i < 200 && spare <= 0; i++, usleep(5000))
@@ -346,12 +332,11 @@ static void check_gone(pid_t zygote)
     assert_int_equal(kill(zygote, 0), -1);
 }
 
-static void test_signals_and_a_lost_host_end_it(void **state)
+TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("s", "print('on')\nwhile True: print('x' * 100)", 60, NULL);
     pid_t zygote;
 
-    (void)state;
     harness_rig_start(&rig);
     zygote = child_of(rig.pid);
     harness_rig_send(&rig, line, strlen(line));
@@ -378,7 +363,7 @@ static void test_signals_and_a_lost_host_end_it(void **state)
 
 /* A pipe is answered in full; where the engine says that the end of input is the host's, nothing outlives it, whoever
  * holds the other end of the output, and however many requests wait. */
-static void test_the_end_of_input_ends_what_runs_where_it_is_asked_to(void **state)
+TEST_WITH(the_end_of_input_ends_what_runs_where_it_is_asked_to, set_up, tear_down)
 {
     CLEANUP(free) char *quick = harness_request("q", "import time; time.sleep(0.3); emit_result(1)", 5, NULL);
     CLEANUP(free) char *slow = harness_request("s", "print('on')\nimport time; time.sleep(60)", 60, NULL);
@@ -386,7 +371,6 @@ static void test_the_end_of_input_ends_what_runs_where_it_is_asked_to(void **sta
     CLEANUP(free) char *large = harness_request("l", comment, 60, NULL);
     pid_t zygote;
 
-    (void)state;
     harness_rig_start(&rig);
     harness_rig_send(&rig, quick, strlen(quick));
     close(rig.in);
@@ -425,13 +409,12 @@ static void without_landlock(void)
         _exit(126);
 }
 
-static void test_a_layer_that_lacks_ends_it_unless_it_is_allowed(void **state)
+TEST_WITH(a_layer_that_lacks_ends_it_unless_it_is_allowed, set_up, tear_down)
 {
     const struct json *sandbox;
     char line[512];
     ssize_t count;
 
-    (void)state;
     rig.before = without_landlock;
     harness_rig_launch(&rig);
     assert_null(harness_rig_event(&rig));
@@ -465,11 +448,10 @@ static size_t count_descriptors(pid_t pid)
     return count;
 }
 
-static void test_many_runs_leave_nothing(void **state)
+TEST_WITH(many_runs_leave_nothing, set_up, tear_down)
 {
     size_t supervisor, zygote;
 
-    (void)state;
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     usleep(200000);
@@ -484,27 +466,4 @@ static void test_many_runs_leave_nothing(void **state)
     usleep(200000);
     assert_int_equal(count_descriptors(rig.pid), supervisor);
     assert_int_equal(count_descriptors(child_of(rig.pid)), zygote);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_missing_secrets_are_all_named),
-        T(test_a_script_sees_the_secrets_it_asked_for),
-        T(test_values_of_secrets_never_leave),
-        T(test_values_in_other_forms_never_leave),
-        T(test_a_host_that_does_not_read_stops_the_script),
-        T(test_a_flood_is_cut),
-        T(test_large_values_cost_little_and_nothing_for_good),
-        T(test_a_long_line_comes_in_pieces),
-        T(test_a_dead_zygote_is_replaced),
-        T(test_a_dead_spare_is_replaced),
-        T(test_signals_and_a_lost_host_end_it),
-        T(test_the_end_of_input_ends_what_runs_where_it_is_asked_to),
-        T(test_a_layer_that_lacks_ends_it_unless_it_is_allowed),
-        T(test_many_runs_leave_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Compilers, interpreters and build tools still work in the sandbox, with its system call filter and limits: every file
  * of toolchains/ builds and tests a small project there. toolchains/README.md says how a file is written.
  *
- *     sandbox_test_toolchains [ENGINE IMAGE]      bubblewrap without an argument
+ *     sandbox_test_toolchains ['*' ENGINE IMAGE]      bubblewrap without an argument
  *
  * $KEYTURN_TOOLCHAIN is a folder outside /usr with tools in its bin, which is shown to the programs. */
 
@@ -9,13 +9,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SCRIPT_MAX 100000u
 
@@ -84,9 +81,8 @@ static int is_script(const struct dirent *entry)
     return len > 3 && strcmp(entry->d_name + len - 3, ".sh") == 0;
 }
 
-static void test_projects_are_built_and_tested(void **state)
+TEST(projects_are_built_and_tested)
 {
-    (void)state;
     struct dirent **entries;
     int count = scandir(folder, &entries, is_script, alphasort);
     assert_true(count > 0);
@@ -99,15 +95,13 @@ static void test_projects_are_built_and_tested(void **state)
     assert_true(ran >= 7);
 }
 
-int main(int argc, char **argv)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_projects_are_built_and_tested)};
     more = getenv("KEYTURN_TOOLCHAIN");
     if (getenv("KEYTURN_TOOLCHAINS"))
         folder = getenv("KEYTURN_TOOLCHAINS"); /* nobody may not get to the source folder */
-    if (argc > 2) {
-        engine = argv[1];
-        options.image = argv[2];
+    if (test_program_arguments[0] && test_program_arguments[1]) {
+        engine = test_program_arguments[0];
+        options.image = test_program_arguments[1];
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,9 @@
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define PROGRAM BUILD_DIR "/keyturn-harness"
 
@@ -47,19 +43,17 @@ static void says_with(const char *tools, const char *script, const char *expecte
     assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
 }
 
-static void test_a_file_declares_for_all_its_functions(void **state)
+TEST_WITH(a_file_declares_for_all_its_functions, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     expect_effects("{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"LOCAL_WRITE\",\"fetch\":\"NETWORK\"}");
     assert_string_equal(harness_says(&rig, "emit_result('EFFECT' in globals())", 10), "result false\ndone\n");
 }
 
-static void test_a_declaration_that_is_none_counts_as_the_strongest(void **state)
+TEST_WITH(a_declaration_that_is_none_counts_as_the_strongest, set_up, tear_down)
 {
     const struct json *event;
 
-    (void)state;
     scratch_write(&rig.scratch, "tools/b_plain.py", "EFFECT = 'HARMLESS'\ndef note(): pass\n");
     harness_rig_start(&rig);
     expect_effects("{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"DESTRUCTIVE\",\"fetch\":\"NETWORK\"}");
@@ -70,9 +64,8 @@ static void test_a_declaration_that_is_none_counts_as_the_strongest(void **state
 
 #define THERE "emit_result([n for n in ('look', 'see', 'note', 'fetch', 'LIMIT', 'emit_log') if n in globals()])"
 
-static void test_a_script_sees_the_tools_it_named(void **state)
+TEST_WITH(a_script_sees_the_tools_it_named, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says_with("null", THERE, "result [\"look\",\"see\",\"note\",\"fetch\",\"LIMIT\",\"emit_log\"]\ndone\n");
     says_with("[\"note\"]", THERE, "result [\"note\",\"LIMIT\",\"emit_log\"]\ndone\n");
@@ -82,9 +75,8 @@ static void test_a_script_sees_the_tools_it_named(void **state)
     assert_string_equal(harness_says(&rig, "emit_result(fetch())", 10), "result 4\ndone\n");
 }
 
-static void test_refusals(void **state)
+TEST_WITH(refusals, set_up, tear_down)
 {
-    (void)state;
     harness_rig_start(&rig);
     says_with("[\"look\",\"burn\"]", "emit_result(1)",
               "error There is no tool burn (there are: look, see, note, fetch)\ndone\n");
@@ -94,9 +86,8 @@ static void test_refusals(void **state)
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
 
-static void test_no_folder_no_effects(void **state)
+TEST_WITH(no_folder_no_effects, set_up, tear_down)
 {
-    (void)state;
     scratch_remove(&rig.scratch, "tools");
     harness_rig_start(&rig);
     expect_effects("{}");
@@ -117,9 +108,8 @@ static void expect_note(const char *file, const char *text)
 #define ALL_EFFECTS "{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"LOCAL_WRITE\",\"fetch\":\"NETWORK\"}"
 
 /* Whatever a file does while it is loaded, the others are there, and somebody says which it was. */
-static void test_a_file_that_ends_the_loading_is_left_out(void **state)
+TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/a_0.py", "def gone(): pass\nimport os\nprint('x' * 20000)\nos._exit(3)\n");
     scratch_write(
         &rig.scratch, "tools/b_1.py",
@@ -135,9 +125,8 @@ static void test_a_file_that_ends_the_loading_is_left_out(void **state)
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
 
-static void test_a_file_that_does_not_end_is_left_out(void **state)
+TEST_WITH(a_file_that_does_not_end_is_left_out, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/a_0.py", "while True: pass\n");
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
@@ -145,11 +134,10 @@ static void test_a_file_that_does_not_end_is_left_out(void **state)
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
 
-static void test_only_plain_files_are_tools(void **state)
+TEST_WITH(only_plain_files_are_tools, set_up, tear_down)
 {
     CLEANUP(free) char *pipe = scratch_path(&rig.scratch, "tools/a_pipe.py");
 
-    (void)state;
     assert_int_equal(mkfifo(pipe, 0600), 0);
     scratch_write(&rig.scratch, "tools/.hidden.py", "def hidden(): pass\n");
     scratch_write(&rig.scratch, "tools/folder.py/x.py", "def inner(): pass\n");
@@ -160,11 +148,10 @@ static void test_only_plain_files_are_tools(void **state)
     assert_string_equal(harness_says(&rig, "emit_result('hidden' in globals())", 10), "result false\ndone\n");
 }
 
-static void test_files_can_be_left_out_by_name(void **state)
+TEST_WITH(files_can_be_left_out_by_name, set_up, tear_down)
 {
     CLEANUP(free) char *path = scratch_path(&rig.scratch, "tools/c_net.py");
 
-    (void)state;
     rig.options[0] = "--leave-out";
     rig.options[1] = path;
     harness_rig_start(&rig);
@@ -174,9 +161,8 @@ static void test_files_can_be_left_out_by_name(void **state)
 
 /* A function counts by the file that defines it, and a file by the strongest that it can call: whoever imports one that
  * may destroy, now or when it is called, or only names it, may destroy. */
-static void test_what_a_file_imports_counts(void **state)
+TEST_WITH(what_a_file_imports_counts, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/d_wipe.py",
                   "EFFECT = 'DESTRUCTIVE'\ndef wipe(): return 'wiped'\nclass Wiper: pass\n");
     scratch_write(&rig.scratch, "tools/b_plain.py",
@@ -207,9 +193,8 @@ static void test_what_a_file_imports_counts(void **state)
 #define NO_IMPORT \
     "error ModuleNotFoundError: d_wipe is a file of tools: tools are in scope already, without an import\ndone\n"
 
-static void test_a_script_cannot_import_a_file_of_tools(void **state)
+TEST_WITH(a_script_cannot_import_a_file_of_tools, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/d_wipe.py", "EFFECT = 'DESTRUCTIVE'\ndef wipe(): return 'wiped'\n");
     scratch_write(&rig.scratch, "tools/e_user.py", "import d_wipe, lib.part\ndef part(): return lib.part.SIZE\n");
     scratch_write(&rig.scratch, "tools/f_lazy.py", "def lazy():\n    import other.part\n    return other.part.SIZE\n");
@@ -228,9 +213,8 @@ static void test_a_script_cannot_import_a_file_of_tools(void **state)
               "result [5,6,7,8]\ndone\n");
 }
 
-static void test_an_imported_coroutine_needs_no_await(void **state)
+TEST_WITH(an_imported_coroutine_needs_no_await, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/d_fine.py", "import e_user\nasync def fine(): return 5\n");
     scratch_write(&rig.scratch, "tools/e_user.py", "import d_fine\ndef twice(): return d_fine.fine() * 2\n");
     scratch_write(&rig.scratch, "tools/f_user.py",
@@ -241,9 +225,8 @@ static void test_an_imported_coroutine_needs_no_await(void **state)
 }
 
 /* Whoever waits for it hears of it, and the next one is served. */
-static void test_an_exit_in_a_coroutine_reaches_its_caller(void **state)
+TEST_WITH(an_exit_in_a_coroutine_reaches_its_caller, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/d_exit.py",
                   "import asyncio, sys\n"
                   "async def leave(): sys.exit(3)\n"
@@ -258,9 +241,8 @@ static void test_an_exit_in_a_coroutine_reaches_its_caller(void **state)
                         "result 2\ndone\n");
 }
 
-static void test_a_file_that_fails_leaves_nothing(void **state)
+TEST_WITH(a_file_that_fails_leaves_nothing, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/d_fails.py", "def look(): return 'other'\ndef early(): pass\n1/0\n");
     scratch_write(&rig.scratch, "tools/e_user.py", "import d_fails\ndef never(): pass\n");
     harness_rig_start(&rig);
@@ -272,37 +254,12 @@ static void test_a_file_that_fails_leaves_nothing(void **state)
 }
 
 /* The one that ends the process is named, and not the one that it had just imported. */
-static void test_an_importer_that_ends_the_loading_is_left_out(void **state)
+TEST_WITH(an_importer_that_ends_the_loading_is_left_out, set_up, tear_down)
 {
-    (void)state;
     scratch_write(&rig.scratch, "tools/a_0.py", "import b_plain, os\nos._exit(3)\n");
     scratch_write(&rig.scratch, "tools/d_user.py", "import a_0\n");
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
     expect_note("/a_0.py", "ended with status 3; it is left out");
     expect_note("/d_user.py", "a_0: this file of tools is left out");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_file_declares_for_all_its_functions),
-        TEST(test_a_declaration_that_is_none_counts_as_the_strongest),
-        TEST(test_a_script_sees_the_tools_it_named),
-        TEST(test_refusals),
-        TEST(test_no_folder_no_effects),
-        TEST(test_a_file_that_ends_the_loading_is_left_out),
-        TEST(test_a_file_that_does_not_end_is_left_out),
-        TEST(test_only_plain_files_are_tools),
-        TEST(test_files_can_be_left_out_by_name),
-        TEST(test_what_a_file_imports_counts),
-        TEST(test_a_script_cannot_import_a_file_of_tools),
-        TEST(test_an_imported_coroutine_needs_no_await),
-        TEST(test_an_exit_in_a_coroutine_reaches_its_caller),
-        TEST(test_a_file_that_fails_leaves_nothing),
-        TEST(test_an_importer_that_ends_the_loading_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
-#include "support/answers.h"
+/* Makes the intents that answer the question about a write. */
+
+#include "answers.h"
 
 struct intent answer_with(const struct question *question, struct decision decision)
 {

@@ -1,6 +1,6 @@
 #pragma once
-/* Answers to the open question about a write, as intents to submit. Everything is borrowed, the question's id and
- * digest included. */
+/* Answers to the open question about a write, as intents to submit. They borrow all their texts, even the question's id
+ * and digest. */
 
 #include "turn/engine.h"
 
@@ -10,8 +10,7 @@ struct intent answer_no(const struct question *question, const char *reason); /*
 struct intent answer_part(const struct question *question, struct event_hunk_choice_list hunks);
 struct intent answer_edited(const struct question *question, struct change_set *edited);
 
-/* The choice of these hunks of a file that has so many, and of none of them. They live as long as the block around
- * them. */
+/* Chooses these hunks of a file that has OF hunks, or none of them. The choice lives as long as the block around it. */
 #define CHOICE(PATH, OF, ...)                                        \
     {                                                                \
         .path = (PATH), .of = (OF), .keep = {                        \

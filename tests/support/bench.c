@@ -1,4 +1,4 @@
-/* See bench/bench.h. */
+/* Clocks, numbers and output that all benchmarks share (bench/bench.h). */
 
 #include "bench/bench.h"
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* A long journal for measures. */
+/* Writes a long journal for benchmarks. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Turns of four steps with three calls each, one of them a write: the mix of a working day. */
+/* Turns of four steps with three calls each, one of them a write: a typical mix. */
 void bench_write_journal(const char *path, int64_t events)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

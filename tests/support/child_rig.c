@@ -1,4 +1,6 @@
-#include "support/child_rig.h"
+/* Starts a child for a test and logs what it did. */
+
+#include "child_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

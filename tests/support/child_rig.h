@@ -18,19 +18,19 @@ struct seen_child {
     struct strbuf out, err;
     int out_ends, err_ends, exits;
     int status, signum;
-    bool tty; /* which has one stream */
+    bool tty; /* a terminal has one stream */
     bool free_on_output, free_on_exit;
     int kill_on_output;
-    void (*heard)(struct seen_child *child); /* after each piece of its output, the end too */
+    void (*heard)(struct seen_child *child); /* called after each piece of its output, and at its end */
 };
 
 /* cmocka's state is a loop. */
 int child_rig_set_up(void **state);
 int child_rig_tear_down(void **state);
 
-/* Callbacks that note in a struct seen_child what happens. */
+/* Callbacks that log in a struct seen_child what happens. */
 extern const struct child_ops seen_ops;
-/* Nothing fails softly: a child that cannot be started fails the test. */
+/* Fails the test if the child cannot be started. */
 void seen_start(struct seen_child *child, struct loop *loop, struct process_spec spec);
 /* The same with a control line. */
 void seen_start_line(struct seen_child *child, struct loop *loop, const struct process_spec *spec,

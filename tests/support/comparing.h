@@ -1,8 +1,8 @@
 #pragma once
-/* For a test that must know when two texts are compared: it defines before_comparing(), which is called on whatever
- * thread compares. Stands in for core/base/late.c, so that the function it hands out is ours. */
+/* For a test that must know when two texts are compared: it defines before_comparing(), which runs on the comparing
+ * thread. This header replaces core/base/lazy_link.c, so that the product gets our function. */
 
-#include "base/late.h"
+#include "base/lazy_link.h"
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int note_and_compare(const void *old, size_t old_len, const char *old_pat
     return really_compare(old, old_len, old_path, new, new_len, new_path, options, file, binary, hunk, line, payload);
 }
 
-int late_load(const char *library, const struct late_symbol *symbols, size_t count, struct err *err)
+int lazy_link(const char *library, const struct lazy_symbol *symbols, size_t count, struct err *err)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
 

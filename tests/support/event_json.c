@@ -1,3 +1,5 @@
+/* Reads fields of events as JSON text. */
+
 #include "event_json.h"
 #include "base/mem.h"
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "event/event.h"
 
-/* The JSON of a field, NULL when it is absent. The text lives until the program ends. */
+/* Returns the JSON of a field, or NULL if it is absent. The text lives until the program ends. */
 const char *event_json(const struct event *event, const char *field);
-/* The same of the struct of a type. */
+/* The same for the struct of a type. */
 const char *event_body_json(enum event_type type, const void *body, const char *field);

@@ -1,6 +1,6 @@
-/* Compares what the encoder writes, and what lists say about it, with stored files. */
+/* Compares the encoder's lines, and the words of lists about them, with stored files. */
 
-#include "support/event_lines.h"
+#include "event_lines.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "event/words.h"
@@ -47,20 +47,20 @@ void event_lines_each(const char *name, const char *text, size_t len,
     }
 }
 
-struct told {
+struct call_output {
     struct strbuf lines, words;
 };
 
 static void tell(const struct event *event, void *data)
 {
-    struct told *told = data;
+    struct call_output *told = data;
     event_lines_add(&told->lines, event);
     event_lines_add_words(&told->words, event);
 }
 
 void event_lines_check(const char *name, const char *text, size_t len)
 {
-    struct told told = {STRBUF_INIT, STRBUF_INIT};
+    struct call_output told = {STRBUF_INIT, STRBUF_INIT};
     CLEANUP(free) char *lines = xasprintf("%s/fold/lines/%s.jsonl", TESTS_DIR, name);
     CLEANUP(free) char *words = xasprintf("%s/fold/words/%s.txt", TESTS_DIR, name);
     event_lines_each(name, text, len, tell, &told);
@@ -70,7 +70,7 @@ void event_lines_check(const char *name, const char *text, size_t len)
     strbuf_release(&told.words);
 }
 
-/* Where two texts differ first: the line, and what each has there. */
+/* Fails at the first difference of two texts and shows that line of each. */
 static void fail_at_difference(const char *path, const char *want, const char *got)
 {
     int number = 1;

@@ -7,13 +7,13 @@
 #include "base/strbuf.h"
 #include "event/event.h"
 
-/* A decoded event, encoded from its fields alone and not from the line it was decoded from; with a newline. The only
- * place that knows how to do that. */
+/* Encodes a decoded event from its fields alone, not from the line it was decoded from; with a newline. No other
+ * function can do that. */
 void event_lines_add(struct strbuf *out, const struct event *event);
-/* Its row in lists: "TYPE: summary", with a newline. */
+/* Adds its row in lists: "TYPE: summary", with a newline. */
 void event_lines_add_words(struct strbuf *out, const struct event *event);
 
-/* Decodes each line of a text; fails the test that runs when one cannot be read. */
+/* Decodes each line of a text; fails the running test if one cannot be read. */
 void event_lines_each(const char *name, const char *text, size_t len,
                       void (*each)(const struct event *event, void *data), void *data);
 

@@ -1,4 +1,6 @@
-#include "support/executor_rig.h"
+/* Runs a script against a scripted harness in virtual time. */
+
+#include "executor_rig.h"
 #include "base/mem.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +58,7 @@ int executor_rig_set_up(void **state)
     struct executor_rig *f = xcalloc(1, sizeof(*f));
     fake_clock_init(&f->clock);
     f->loop = loop_new(&f->clock.base);
-    fake_channel_init(&f->harness, f->loop);
+    fake_channel_init(&f->config, f->loop);
     f->emitter = (struct emitter){.emit = on_events};
     f->request =
         (struct script_request){.execution_id = "e1", .script = "pass", .timeout_s = 10, .emitter = &f->emitter};
@@ -72,7 +74,7 @@ int executor_rig_tear_down(void **state)
     script_result_release(&f->result);
     strbuf_release(&f->events);
     strbuf_release(&f->seen);
-    fake_channel_release(&f->harness);
+    fake_channel_release(&f->config);
     loop_free(f->loop);
     free(f);
     return 0;
@@ -80,9 +82,9 @@ int executor_rig_tear_down(void **state)
 
 void executor_rig_start(struct executor_rig *f)
 {
-    f->run = script_run_start(f->loop, &f->harness.base, &f->request,
-                              &(struct script_listener){on_intermediate, on_done, f});
-    assert_int_equal(f->dones, 0); /* never from within */
+    f->run =
+        script_run_start(f->loop, &f->config.base, &f->request, &(struct script_listener){on_intermediate, on_done, f});
+    assert_int_equal(f->dones, 0); /* never called before the start returns */
 }
 
 void executor_rig_run(struct executor_rig *f)
@@ -90,8 +92,8 @@ void executor_rig_run(struct executor_rig *f)
     executor_rig_start(f);
     loop_run(f->loop);
     assert_int_equal(f->dones, 1);
-    assert_null(f->harness.base.received);
-    assert_null(f->harness.base.ended);
+    assert_null(f->config.base.received);
+    assert_null(f->config.base.ended);
 }
 
 void executor_rig_expect_failure(const struct executor_rig *f, const char *error, int64_t at_ms, bool closed)
@@ -102,7 +104,7 @@ void executor_rig_expect_failure(const struct executor_rig *f, const char *error
     assert_null(f->result.final_data);
     assert_int_equal(f->done_us, at_ms * 1000);
     assert_int_equal(f->result.duration_ms, at_ms);
-    assert_int_equal(f->harness.closed, closed);
+    assert_int_equal(f->config.closed, closed);
 }
 
 void executor_rig_expect_success(const struct executor_rig *f, const char *data, int64_t at_ms)
@@ -112,5 +114,5 @@ void executor_rig_expect_success(const struct executor_rig *f, const char *data,
     assert_null(f->result.error);
     assert_string_equal(f->result.final_data, data);
     assert_int_equal(f->done_us, at_ms * 1000);
-    assert_false(f->harness.closed);
+    assert_false(f->config.closed);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* One run of a script against a harness that says what it is told to, in virtual time.
+/* One run of a script against a scripted harness, in virtual time.
  *
  *     struct executor_rig *f = *state;              of executor_rig_set_up
  *     fake_channel_say(&f->harness, 10, RESULT("[1, 2]") DONE);
@@ -9,8 +9,8 @@
 #include "base/loop.h"
 #include "base/strbuf.h"
 #include "event/emitter.h"
-#include "sandbox/executor.h"
-#include "support/fake_channel.h"
+#include "fake_channel.h"
+#include "sandbox/script.h"
 
 #define RESULT(data) "{\"type\":\"final_result\",\"execution_id\":\"e1\",\"data\":" data "}\n"
 #define STEP(data)   "{\"type\":\"intermediate\",\"execution_id\":\"e1\",\"label\":\"step\",\"data\":" data "}\n"
@@ -20,7 +20,7 @@
 struct executor_rig {
     struct fake_clock clock;
     struct loop *loop;
-    struct fake_channel harness;
+    struct fake_channel config;
     struct script_request request; /* of "e1", with 10 s; may be changed before the start */
     struct script_run *run;
     struct script_result result;
@@ -29,8 +29,8 @@ struct executor_rig {
     struct emitter emitter;
     struct strbuf events; /* each with its newline */
     int tellings;
-    struct strbuf seen;  /* intermediates, data then a blank */
-    int64_t callback_us; /* how long one takes; 0: no time */
+    struct strbuf seen;  /* intermediates: data, then a space */
+    int64_t callback_us; /* how long a callback takes; 0: no time */
     bool goes_on_within, cancels_within, cancels_at_event, callback_fails;
     struct loop_timer callback;
 };
@@ -40,7 +40,7 @@ int executor_rig_set_up(void **state);
 int executor_rig_tear_down(void **state);
 
 void executor_rig_start(struct executor_rig *f);
-/* From the start to the end of everything: it is done once. */
+/* Runs from the start until no event is left; checks that it is done exactly once. */
 void executor_rig_run(struct executor_rig *f);
 void executor_rig_expect_failure(const struct executor_rig *f, const char *error, int64_t at_ms, bool closed);
 void executor_rig_expect_success(const struct executor_rig *f, const char *data, int64_t at_ms);

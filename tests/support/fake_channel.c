@@ -1,3 +1,5 @@
+/* A channel to a fake harness that sends what a test prepared. */
+
 #include "fake_channel.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 #pragma once
-/* A harness that is none: it says what a test tells it to, when it is told to, in the loop's time.
+/* A fake harness: it sends what a test prepared, at the time the test sets, on the loop's clock.
  *
  *     struct fake_channel harness;
  *     fake_channel_init(&harness, loop);
@@ -8,7 +8,7 @@
  *     loop_run(loop);
  *     fake_channel_release(&harness);
  *
- * Or it answers: `asked` is called for every request, and fake_channel_event says an event of that execution. */
+ * Or it answers: it calls `asked` for every request, and fake_channel_event sends an event of that execution. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -26,9 +26,9 @@ struct fake_channel {
     struct channel base;
     struct loop *loop;
 
-    /* What it does. */
+    /* What the fake does. */
     bool stdin_closed;  /* cannot be written to */
-    bool ignores_pause; /* goes on handing over what it says, as one with bytes on their way does */
+    bool ignores_pause; /* sends even while paused, like a channel with bytes in flight */
     void (*asked)(struct fake_channel *fake, const struct json *request);
     void *data; /* the test's own */
 
@@ -37,7 +37,7 @@ struct fake_channel {
     size_t requests;
     char *id; /* execution_id of the last one */
     bool paused, closed;
-    int pauses; /* times it was told to */
+    int pauses; /* times it was paused */
 
     int64_t made_us;
     struct arena arena; /* of the last request */
@@ -48,9 +48,9 @@ struct fake_channel {
 
 void fake_channel_init(struct fake_channel *fake, struct loop *loop);
 void fake_channel_release(struct fake_channel *fake);
-/* At that time after it was made; in order. */
+/* Sends the text this long after the fake was made; call in order of time. */
 void fake_channel_say(struct fake_channel *fake, int64_t at_ms, const char *text);
 void fake_channel_say_bytes(struct fake_channel *fake, int64_t at_ms, const char *bytes, size_t len);
 void fake_channel_end(struct fake_channel *fake, int64_t at_ms);
-/* An event of the execution that was asked for last: {"execution_id":…,MEMBERS}, so many ms from now. */
+/* Sends an event of the latest execution, {"execution_id":…,MEMBERS}, so many ms from now. */
 void fake_channel_event(struct fake_channel *fake, int64_t after_ms, const char *members);

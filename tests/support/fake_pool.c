@@ -1,3 +1,5 @@
+/* A pool of one box without a process; it replaces pool.c and box.c. */
+
 #include "fake_pool.h"
 #include "base/mem.h"
 #include "base/waiter.h"
@@ -10,15 +12,15 @@ static struct fake_pool *fake_of(struct pool *pool)
 void fake_pool_init(struct fake_pool *pool, struct loop *loop)
 {
     *pool = (struct fake_pool){.loop = loop, .tools = {.told = true, .chosen = true}};
-    fake_channel_init(&pool->harness, loop);
-    pool->harness.base.ordered = true;
+    fake_channel_init(&pool->config, loop);
+    pool->config.base.ordered = true;
 }
 
 void fake_pool_release(struct fake_pool *pool)
 {
     if (pool->out || pool->ticket || pool->curious)
         BUG("the box is still in use");
-    fake_channel_release(&pool->harness);
+    fake_channel_release(&pool->config);
 }
 
 static void hand_out(struct loop_timer *timer)
@@ -29,7 +31,7 @@ static void hand_out(struct loop_timer *timer)
     pool->out = !pool->trouble;
     pool->taken += pool->out;
     pool->tools.told |= pool->out && pool->tells;
-    own.got(own.user, pool->out ? (struct box *)(void *)&pool->harness : NULL, pool->trouble);
+    own.got(own.user, pool->out ? (struct box *)(void *)&pool->config : NULL, pool->trouble);
 }
 
 struct pool_ticket *pool_take(struct pool *pool, void (*got)(void *user, struct box *box, const char *why), void *user)
@@ -55,28 +57,28 @@ void pool_forget(struct pool *pool, struct pool_ticket *ticket)
     free(steal(&fake->ticket));
 }
 
-/* A spoilt box is replaced by one that behaves like it. */
+/* Replaces a failed box with one that behaves like it. */
 void pool_give(struct pool *pool, struct box *box, bool reusable)
 {
     struct fake_pool *fake = fake_of(pool);
-    struct fake_channel *harness = &fake->harness;
-    if (!fake->out || (void *)box != (void *)harness)
+    struct fake_channel *config = &fake->config;
+    if (!fake->out || (void *)box != (void *)config)
         BUG("a box is given back that was not taken");
-    if (harness->base.received || harness->base.ended)
+    if (config->base.received || config->base.ended)
         BUG("a box is given back while somebody listens to it");
     fake->out = false;
     fake->given++;
     fake->spoilt += !reusable;
-    fake->closed += harness->closed;
-    if (reusable && !harness->closed)
+    fake->closed += config->closed;
+    if (reusable && !config->closed)
         return;
-    struct fake_channel old = *harness;
-    fake_channel_release(harness);
-    fake_channel_init(harness, fake->loop);
-    harness->base.ordered = old.base.ordered;
-    harness->asked = old.asked;
-    harness->data = old.data;
-    harness->requests = old.requests;
+    struct fake_channel old = *config;
+    fake_channel_release(config);
+    fake_channel_init(config, fake->loop);
+    config->base.ordered = old.base.ordered;
+    config->asked = old.asked;
+    config->data = old.data;
+    config->requests = old.requests;
 }
 
 bool pool_tools_known(const struct pool *pool)

@@ -1,6 +1,6 @@
 #pragma once
-/* A pool of one box that is none: a fake channel, handed out after a while or not at all, in the loop's time. It stands
- * in for pool.h and box.h by their own names, so a program that links it has no other.
+/* A fake pool of one fake box: a fake channel, given out after a delay or not at all, in the loop's time. It defines
+ * the functions of pool.h and box.h, so a program that links it has no other pool.
  *
  *     struct fake_pool pool;
  *     fake_pool_init(&pool, loop);
@@ -8,8 +8,8 @@
  *     … fake_pool(&pool) …                   where a struct pool is wanted
  *     fake_pool_release(&pool); */
 
+#include "fake_channel.h"
 #include "sandbox/pool.h"
-#include "support/fake_channel.h"
 
 struct pool_ticket {
     void (*got)(void *user, struct box *box, const char *why);
@@ -20,20 +20,20 @@ struct pool_ticket {
 
 struct fake_pool {
     struct loop *loop;
-    struct fake_channel harness;
+    struct fake_channel config;
 
-    /* What it does. */
-    int64_t ready_after_ms;     /* a caller waits so long */
-    const char *trouble;        /* there is no box, for this reason */
+    /* What the fake does. */
+    int64_t ready_after_ms;     /* how long a caller waits */
+    const char *trouble;        /* why there is no box; NULL: there is one */
     const char *const *secrets; /* declared names */
     struct toolset tools;
-    bool tells;   /* what tools there are, with the first box, or to who waits for it so long */
-    bool gave_up; /* a box could not be started, so nobody waits to hear of the tools */
+    bool tells;   /* reports the tools with the first box, or to a caller that waits that long */
+    bool gave_up; /* a box could not be started, so no caller waits for the tools */
 
     /* What happened. */
     int taken, forgotten;
-    int given, spoilt; /* back, and of those not reusable */
-    int closed;        /* of those closed by whoever had it */
+    int given, spoilt; /* given back; not reusable ones among them */
+    int closed;        /* closed by their holders among them */
     bool out;
     struct pool_ticket *ticket;
     struct waiter *curious;
@@ -41,7 +41,7 @@ struct fake_pool {
 };
 
 void fake_pool_init(struct fake_pool *pool, struct loop *loop);
-void fake_pool_release(struct fake_pool *pool); /* BUG when the box is out or somebody waits */
+void fake_pool_release(struct fake_pool *pool); /* BUG if the box is in use or a caller waits */
 static inline struct pool *fake_pool(struct fake_pool *pool)
 {
     return (struct pool *)(void *)pool;

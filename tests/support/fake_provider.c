@@ -1,7 +1,7 @@
-/* The model of the tests. A request is answered by a timer, also when it takes no time, because a provider never calls
- * its listener from within `ask`. */
+/* The model of the tests. A timer answers each request, even without a delay, because a provider never calls its
+ * listener from within `ask`. */
 
-#include "support/fake_provider.h"
+#include "fake_provider.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void fake_answer_call(struct fake_answer *answer, const char *id, const char *to
         .id = id ? xstrdup(id) : NULL, .name = xstrdup(tool), .arguments = xstrdup(arguments ? arguments : "{}")};
 }
 
-/* NULL when there is none left. */
+/* Returns NULL if none is left. */
 static struct fake_answer *next_answer(struct fake_provider *self, struct fake_queue *queue)
 {
     if (queue->next < queue->count)

@@ -1,13 +1,13 @@
 #pragma once
-/* A model that says what a test put in its mouth, after as long as the test wants, on the loop's clock.
+/* A fake model that gives the answers of a test, after the delays of the test, on the loop's clock.
  *
  *     struct fake_provider *model = fake_provider_new(loop);
  *     struct fake_answer *a = fake_provider_answer(model);      one more answer, in order
  *     fake_answer_call(a, "c1", "read_file", "{\"path\":\"a\"}");
  *     fake_provider_answer(model)->text = "done";                the turn ends there
  *
- * Reflections have a queue of their own; without one the model says "go on". When the answers are used up the last one
- * is given again if `repeat_last` is set; otherwise the model says "done". */
+ * Reflections have a separate queue; if it is empty, the model answers "go on". When the answers are used up, the model
+ * repeats the last one if `repeat_last` is set, and otherwise answers "done". */
 
 #include "base/loop.h"
 #include "model/provider.h"
@@ -18,20 +18,20 @@ struct fake_answer {
     const char *opaque;   /* likewise */
     const char *error;    /* likewise; not NULL: the request fails with it */
     bool retryable;
-    bool too_long;          /* because it was asked too much */
-    int64_t retry_after_ms; /* -1: no wish */
+    bool too_long;          /* because the request is too long */
+    int64_t retry_after_ms; /* -1: not requested */
     struct tool_call *calls;
     size_t call_count;
     struct usage usage;
     double cost_usd;           /* NaN: unknown */
     int64_t takes_us;          /* on the loop's clock; negative: never answers */
-    const char *stop;          /* borrowed; NULL: the usual one */
+    const char *stop;          /* borrowed; NULL: the default */
     const char *const *deltas; /* NULL-terminated pieces sent just before it; may be NULL */
 };
 /* The name and the arguments are copied. `id` NULL: c1, c2 … within this provider. */
 void fake_answer_call(struct fake_answer *answer, const char *id, const char *tool, const char *arguments);
 
-/* What one request was. */
+/* One request. */
 struct fake_request {
     int step;
     bool reflection;
@@ -41,7 +41,7 @@ struct fake_request {
     int thinking_tokens;
     int64_t timeout_ms;
     int64_t at_us;  /* on the loop's clock */
-    bool cancelled; /* was not let finish */
+    bool cancelled; /* was canceled before its answer */
 };
 
 struct fake_queue {
@@ -70,7 +70,7 @@ struct fake_provider {
 
 /* Freed with provider_free(&fake->base). */
 struct fake_provider *fake_provider_new(struct loop *loop);
-/* Adds an answer (at once, without text and calls) and gives it out to be filled; it belongs to the provider. */
+/* Adds an empty answer without delay and returns it to be filled in. The provider owns it. */
 struct fake_answer *fake_provider_answer(struct fake_provider *provider);
 struct fake_answer *fake_provider_reflection(struct fake_provider *provider);
 /* Requests that were steps (not reflections). */

@@ -1,7 +1,7 @@
-/* An execution on the loop is a fake_run with a timer; one on the pool is a thread that waits at `door`. Both end in
- * answer(), which looks at what the fake is told to do at that moment. */
+/* Fake tools that a test configures. An execution on the loop is a fake_run with a timer; one on the pool is a thread
+ * that waits at `door`. Both end in answer(), which reads the fake's settings at that moment. */
 
-#include "support/fake_tools.h"
+#include "fake_tools.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -44,7 +44,7 @@ static void propose(const struct tool_run *run, struct tool_reply *reply)
     tool_reply_propose_own(reply, set);
 }
 
-/* Asks when it is to ask; true when that was the answer. */
+/* Asks for confirmation if the settings say so; returns true if it did. */
 static bool ask(const struct tool_run *run, struct tool_reply *reply)
 {
     struct fake_tool *fake = fake_of(run);
@@ -109,7 +109,7 @@ static bool is_to_hang(const struct tool_run *run)
     return !fake->open && (run->confirm_write ? fake->confirmed_hangs : fake->hangs);
 }
 
-/* On the loop */
+/* ---- on the loop ---- */
 
 static void end_run(struct fake_run *fake_run, struct tool_reply *take_reply)
 {
@@ -171,7 +171,7 @@ static void cancel(struct tool_run *run)
         }
 }
 
-/* On the pool */
+/* ---- on the pool ---- */
 
 static void work(struct tool_run *run, struct tool_reply *reply)
 {
@@ -179,7 +179,7 @@ static void work(struct tool_run *run, struct tool_reply *reply)
     note_start(run);
     pthread_mutex_lock(&fake->lock);
     while (is_to_hang(run) && !(fake->heeds_cancel && tool_run_cancelled(run))) {
-        /* Nobody signals a cancelled token, so it is looked at now and then. */
+        /* A canceled token sends no signal, so poll it. */
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += 1000000;

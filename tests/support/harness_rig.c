@@ -1,4 +1,6 @@
-#include "support/harness_rig.h"
+/* Starts a real keyturn-harness and speaks its protocol. */
+
+#include "harness_rig.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +82,7 @@ void harness_rig_send(struct harness_rig *rig, const char *text, size_t len)
     }
 }
 
-/* Takes the first line out of what is pending. */
+/* Removes the first line from the pending bytes. */
 static const struct json *take_line(struct harness_rig *rig, size_t len)
 {
     struct err err = ERR_INIT;
@@ -94,7 +96,7 @@ static const struct json *take_line(struct harness_rig *rig, size_t len)
     return event;
 }
 
-/* True with NULL at the end of the stream, false when nothing came in time. */
+/* Returns true with NULL at the end of the stream, false if nothing came in time. */
 static bool wait_event(struct harness_rig *rig, int ms, const struct json **event)
 {
     char chunk[65536];
@@ -176,7 +178,7 @@ void harness_rig_release(struct harness_rig *rig)
     scratch_release(&rig->scratch);
 }
 
-/* ---- in words ---- */
+/* ---- events as text ---- */
 
 char *harness_request(const char *id, const char *script, double timeout, const char *more)
 {

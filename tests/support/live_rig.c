@@ -1,4 +1,6 @@
-#include "support/live_rig.h"
+/* A live model and the local server that answers it. */
+
+#include "live_rig.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include <setjmp.h>

@@ -1,12 +1,12 @@
 #pragma once
-/* A live model and the server on the loopback that it asks. One at a time: `rig`. */
+/* A live model and a local server that answers it. One at a time: `rig`. */
 
 #include "base/loop.h"
 #include "base/strbuf.h"
 #include "model/http.h"
 #include "model/live.h"
-#include "support/model_server.h"
-#include "support/streams.h"
+#include "model_server.h"
+#include "streams.h"
 
 #define LIVE_KEY "sk-test-0123456789" /* declared as the secret MY_KEY */
 
@@ -28,11 +28,11 @@ extern struct live_rig *rig;
 /* For cmocka. */
 int live_rig_set_up(void **state);
 int live_rig_tear_down(void **state);
-/* Asks this model from now on; what is left out of the spec is what a test mostly wants. */
+/* Uses this model from now on; fields left out of the spec get the usual values of tests. */
 void live_rig_use(const struct live_spec *spec);
-/* Sends a request; nobody is told before the loop runs. */
+/* Sends a request; the listener is not called before the loop runs. */
 void live_rig_start(void);
-/* Sends one, waits for its reply and describes it. */
+/* Sends a request, waits for its reply and describes it. */
 const char *live_rig_ask(void);
-/* One of the streams by hand. */
+/* Returns a stream by its name. */
 const struct stream *live_rig_stream(const char *name);

@@ -1,6 +1,6 @@
 #pragma once
-/* What tests of the loop share: a loop, virtual or real, and a trace of what happened in it, a letter each. A program
- * tests one loop at a time, so there is one of each. */
+/* What tests of the loop share: a loop, virtual or real, and a trace with one letter per event. A program tests one
+ * loop at a time, so there is one of each. */
 
 #include "base/loop.h"
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 static struct loop *loop;
 static struct fake_clock fake;
-static char trace[4096]; /* a letter for everything that happened */
+static char trace[4096]; /* one letter per event */
 static size_t traced;
 
 static inline void note(char c)
@@ -42,7 +42,7 @@ static inline void end(void)
 struct named_timer {
     struct loop_timer timer;
     char name;
-    struct named_timer *other; /* for the callbacks that do something to another one */
+    struct named_timer *other; /* for callbacks that act on another timer */
     int64_t fired_us;
 };
 

@@ -1,4 +1,6 @@
-#include "support/mcp_rig.h"
+/* Starts tool servers and calls their tools through the executor. */
+
+#include "mcp_rig.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,7 +23,7 @@ void mcp_rig_init(struct mcp_rig *rig)
     write_rig_init_on(&rig->test, clock_system());
     rig->test.on_done = on_done;
     rig->pace = mcp_pace_usual;
-    rig->registry = rig->test.rig.harness.registry;
+    rig->registry = rig->test.rig.config.registry;
 }
 
 static struct mcp_spec *add_server(struct mcp_rig *rig, const char *name, const char *const *before, va_list args)
@@ -74,7 +76,7 @@ static void on_change(void *user, const struct mcp_status *status)
 void mcp_rig_open(struct mcp_rig *rig, double wait_s)
 {
     rig->specs.pace = &rig->pace;
-    rig->mcp = mcp_open(rig->test.rig.loop, &rig->specs, beneath_path(rig->test.rig.harness.root));
+    rig->mcp = mcp_open(rig->test.rig.loop, &rig->specs, beneath_path(rig->test.rig.config.root));
     rig->all_ready = mcp_wait(rig->mcp, wait_s);
     mcp_register(rig->mcp, rig->registry);
     mcp_watch(rig->mcp, on_change, rig);
@@ -101,8 +103,8 @@ struct bounded_call *mcp_rig_begin(struct mcp_rig *rig, const char *name, const 
 
 void mcp_rig_wait(struct mcp_rig *rig)
 {
-    size_t before = rig->test.outcome_count;
-    while (rig->test.outcome_count == before)
+    size_t before = rig->test.heard.outcome_count;
+    while (rig->test.heard.outcome_count == before)
         loop_run(rig->test.rig.loop);
 }
 
@@ -121,9 +123,9 @@ void mcp_rig_until(struct mcp_rig *rig, enum mcp_state state)
 
 static const struct outcome *last(const struct mcp_rig *rig, enum outcome_type type)
 {
-    const struct outcome *outcome = &rig->test.outcomes[rig->test.outcome_count - 1];
+    const struct outcome *outcome = &rig->test.heard.outcomes[rig->test.heard.outcome_count - 1];
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    assert_true(rig->test.outcome_count > 0);
+    assert_true(rig->test.heard.outcome_count > 0);
     outcome_message(&text, outcome);
     if (outcome->type != type)
         fail_msg("%s", text.buf);

@@ -1,4 +1,6 @@
-#include "support/model_server.h"
+/* An HTTP server on the loopback that gives prepared answers. */
+
+#include "model_server.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <arpa/inet.h>
@@ -19,7 +21,7 @@ struct model_server {
     pthread_t thread;
     int listener;
     char url[64];
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t gone_changed;
     struct prepared *answers;
     size_t count, room, next;
@@ -37,7 +39,7 @@ static size_t body_length(const char *head)
     return 0;
 }
 
-/* One request with its body; false when the connection ended. */
+/* Reads one request with its body; returns false if the connection ended. */
 static bool read_request(int fd, struct strbuf *in)
 {
     const char *end;
@@ -82,7 +84,7 @@ static void serve_connection(struct model_server *server, int fd)
         note_request(server, &in);
         size_t which = server->next < server->count ? server->next++ : server->count - 1;
         struct prepared answer = server->count ? server->answers[which] : (struct prepared){0};
-        struct strbuf bytes = STRBUF_INIT; /* of our own: the test may prepare others while we send */
+        struct strbuf bytes = STRBUF_INIT; /* a copy: the test may prepare other answers while this one is sent */
         if (server->count)
             strbuf_add(&bytes, answer.bytes.buf, answer.bytes.len);
         answer.bytes = bytes;

@@ -1,4 +1,4 @@
-/* Blocks of our documents: see page_block.h. */
+/* Compares or updates blocks of the documents (see page_block.h). */
 
 #include "page_block.h"
 #include "base/file.h"
@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@ void page_block_check(const char *page, const char *name, const struct strbuf *t
 {
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
-    CLEANUP(free) char *first = xasprintf("<!-- %s: ", name);
-    CLEANUP(free) char *last = xasprintf("<!-- %s end -->", name);
+    bool markdown = strcmp(strrchr(page, '.'), ".md") == 0;
+    CLEANUP(free) char *first = xasprintf(markdown ? "<!-- %s: " : ".\\\" %s: ", name);
+    CLEANUP(free) char *last = xasprintf(markdown ? "<!-- %s end -->" : ".\\\" %s end\n", name);
     if (file_read(page, &whole, 0, &err))
         fail_msg("%s", err.text);
     char *begin = strstr(whole.buf, first);

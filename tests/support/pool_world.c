@@ -1,3 +1,5 @@
+/* Boxes without processes for tests of the pool; it replaces box.c. */
+
 #include "pool_world.h"
 #include "base/arena.h"
 #include "base/json.h"
@@ -45,7 +47,7 @@ static int fake_write(struct channel *channel, const char *bytes, size_t len)
 
 static const struct channel_ops ops = {.write = fake_write};
 
-struct box *box_start(struct loop *loop, const struct box_spec *spec, const char *name,
+struct box *box_start(struct loop *loop, const struct box_options *spec, const char *name,
                       const struct box_listener *listener, struct err *err)
 {
     if (world.started < COUNT_OF(world.tried_ms))
@@ -143,7 +145,7 @@ struct sandbox_engine world_distant = {.name = "distant", .argv = (char *[]){"x"
 void world_open(size_t size, size_t overflow, const struct sandbox_engine *engine)
 {
     struct err err = ERR_INIT;
-    struct box_spec spec = {.engine = engine, .tools = world.tools};
+    struct box_options spec = {.engine = engine, .tools = world.tools};
     struct pool_options options = {.loop = world.loop,
                                    .spec = &spec,
                                    .size = size,

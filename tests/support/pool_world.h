@@ -1,8 +1,8 @@
 #pragma once
-/* A pool in virtual time, with boxes that are no processes: pool_world.c stands in for box.c, so a program that links
- * it has no other.
+/* A pool in virtual time, with fake boxes without processes. pool_world.c replaces box.c, so a program that links it
+ * has no real boxes.
  *
- *     cmocka_unit_test_setup_teardown(test, world_begin, world_end)
+ *     TEST_WITH(name, world_begin, world_end)
  *     world_open(2, 1, &world_local);
  *     world_ask(&caller);
  *     world_run_ms(100); */
@@ -11,7 +11,7 @@
 #include "base/loop.h"
 #include "base/strbuf.h"
 #include "sandbox/pool.h"
-#include "support/scratch.h"
+#include "scratch.h"
 
 struct box {
     struct channel channel;
@@ -29,17 +29,17 @@ extern struct pool_world {
     struct scratch scratch;
     char *folder;
     struct pool *pool;
-    struct box *boxes; /* that live */
+    struct box *boxes; /* live boxes */
     size_t alive, started, freed;
-    int64_t start_ms;       /* until one is ready */
-    const char *fails;      /* starts fail with this */
-    const char *complaints; /* of a box that is ready */
-    const char *cannot;     /* starts cannot even be tried */
+    int64_t start_ms;       /* until a box is ready */
+    const char *fails;      /* starts fail with this error */
+    const char *complaints; /* complaints of a ready box */
+    const char *cannot;     /* starts cannot even be tried, for this reason */
     int64_t tried_ms[32];   /* when */
     size_t changes;
     bool lazy, noisy;
     const char *tools; /* folder */
-    const char *ready; /* what a box says when it is, as JSON; NULL: nothing */
+    const char *ready; /* what a ready box reports, as JSON; NULL: nothing */
 } world;
 
 struct caller {
@@ -50,10 +50,10 @@ struct caller {
     struct pool_ticket *ticket;
 };
 
-extern struct sandbox_engine world_local, world_distant; /* with a workspace that we see, and without */
+extern struct sandbox_engine world_local, world_distant; /* with a workspace that we can see, and without */
 
 int world_begin(void **state);
-int world_end(void **state); /* no box lives, no room is left */
+int world_end(void **state); /* checks that no box lives and no scratch folder is left */
 void world_open(size_t size, size_t overflow, const struct sandbox_engine *engine);
 int64_t world_now_ms(void);
 void world_run_ms(int64_t ms);

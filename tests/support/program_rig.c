@@ -1,6 +1,6 @@
-/* See program_rig.h. */
+/* A loop and a workspace in which tests run programs. */
 
-#include "support/program_rig.h"
+#include "program_rig.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -16,7 +16,7 @@
 #define LOOK_US     5000
 
 static struct sandbox_engines engines;
-static char mark[16]; /* tells processes of this test from those of another one that runs beside it */
+static char mark[16]; /* distinguishes processes of this test from those of another that runs at the same time */
 
 static struct env_vars give_mark(void *user)
 {
@@ -128,7 +128,7 @@ void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void 
     loop_timer_stop(rig->loop, &waiting.timer);
 }
 
-/* How many processes have the text in a file of theirs. */
+/* Counts the processes whose file in /proc holds the text. */
 static int count(const char *file, const char *text)
 {
     int found = 0;

@@ -1,7 +1,7 @@
 #pragma once
-/* A loop, a workspace and programs in it, for tests. One at a time in a test program. */
+/* A loop, a workspace and programs in it, for tests. A test program has one at a time. */
 
-#include "support/recorder.h"
+#include "recorder.h"
 #include "workspace/program.h"
 #include <stdbool.h>
 
@@ -14,18 +14,18 @@ struct program_rig {
     char *folder;
 };
 
-/* By the name of a built-in engine, unless the options have one; it aborts when it cannot be had. `options`: what else
- * is said of the programs. */
+/* Opens a built-in engine by its name, unless the options have one; aborts if it is not available. `options`: further
+ * settings of the programs. */
 void program_rig_open(struct program_rig *rig, const char *engine, const struct programs_options *options);
 void program_rig_close(struct program_rig *rig);
-/* Runs to the end and keeps the result; false and `err` when it could not begin. */
+/* Runs to the end and keeps the result. Returns false and `err` if it could not start. */
 bool program_rig_run(struct program_rig *rig, const struct program_spec *spec, struct err *err);
-/* The same for a shell's command; aborts when it could not begin. */
+/* The same for a shell command; aborts if it could not start. */
 void program_rig_sh(struct program_rig *rig, const char *command);
-/* Runs the loop until `holds` does; aborts when that takes too long. */
+/* Runs the loop until `holds` returns true; aborts if that takes too long. */
 void program_rig_await(struct program_rig *rig, bool (*holds)(void *user), void *user);
-/* Processes of this machine whose command line holds the text with ".$MARK" behind it, which is a variable of all
- * programs (unless there is another provider) and tells them from those of other tests. */
+/* Counts processes of this machine whose command line holds the text followed by ".$MARK". All programs have that
+ * variable (unless there is another provider). It distinguishes them from those of other tests. */
 int program_rig_count(const char *text);
-/* Processes that have the workspace at this path as theirs, but for whoever starts programs. */
+/* Counts processes whose WORKSPACE_DIR is this path, except the launchers. */
 int program_rig_count_within(const char *path);

@@ -1,6 +1,6 @@
-/* See recorder.h. */
+/* An emitter that keeps the events of a test. */
 
-#include "support/recorder.h"
+#include "recorder.h"
 #include "base/mem.h"
 
 static const char *or_none(const char *text)

@@ -13,7 +13,7 @@
 
 struct recorder {
     struct emitter emitter;
-    struct event_queue *queue; /* taken over before anything is looked at */
+    struct event_queue *queue; /* emptied into `events` before every lookup */
     struct arena arena;
     struct event **events; /* copies, in order */
     size_t count, room;
@@ -22,11 +22,11 @@ struct recorder {
 
 void recorder_init(struct recorder *recorder);
 void recorder_release(struct recorder *recorder);
-void recorder_forget(struct recorder *recorder); /* what was recorded until now */
-/* The last of this type; NULL: there is none. */
+void recorder_forget(struct recorder *recorder); /* drops everything recorded so far */
+/* Returns the last event of this type, or NULL. */
 const struct event *recorder_last(struct recorder *recorder, enum event_type type);
 size_t recorder_count(struct recorder *recorder, enum event_type type);
-/* A line for each event, in a few words: "started p1 CMD CWD tty", "output p1 TEXT", "input p1 TEXT", "ended p1 CODE
- * WHY", "CALL HOST PORT bytes|nothing" of a connection, "OP ERROR ATTRS" of a workspace, else its type. "-" for what is
- * not there. */
+/* Returns a line for each event: "started p1 CMD CWD tty", "output p1 TEXT", "input p1 TEXT", "ended p1 CODE WHY",
+ * "CALL HOST PORT bytes|nothing" of a connection, "OP ERROR ATTRS" of a workspace, else its type. "-" stands for a
+ * missing field. */
 const char *recorder_text(struct recorder *recorder);

@@ -1,8 +1,10 @@
-#include "support/replay_rig.h"
+/* Records a session, runs the recording again and compares every event. */
+
+#include "replay_rig.h"
+#include "answers.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/scripted.h"
-#include "support/answers.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,30 +23,30 @@ struct fake_answer *replay_answer(struct turn_rig *rig)
 static void compare(struct sink *sink, const struct event *event, const struct session *session)
 {
     (void)session;
-    departures_see(((struct again *)((char *)sink - offsetof(struct again, sink)))->departures, event);
+    divergences_see(((struct again *)((char *)sink - offsetof(struct again, sink)))->divergences, event);
 }
 
 void again_init(struct again *again, const char *path)
 {
     struct err err = ERR_INIT;
-    struct harness *harness = &again->rig.harness;
+    struct engine_config *config = &again->rig.config;
 
     turn_rig_init(&again->rig);
     again->recording = recording_open(path, &err);
     if (!again->recording)
         fail_msg("%s", err.text);
-    provider_free(harness->provider);
+    provider_free(config->provider);
     again->rig.model = NULL;
-    harness->provider = scripted_new(again->rig.loop, recording_reader(again->recording), 0);
-    recording_limits(again->recording, &harness->limits);
-    harness->thinking = recording_thinking(again->recording);
-    rules_free(harness->rules);
-    harness->rules = rules_new(RULES_ASK, false);
-    if (recording_decisions(again->recording, harness->rules, &err) < 0 ||
-        recording_stand_ins(again->recording, harness->registry, false, &err) < 0)
+    config->provider = scripted_new(again->rig.loop, recording_reader(again->recording), 0);
+    recording_limits(again->recording, &config->limits);
+    config->thinking = recording_thinking(again->recording);
+    rules_free(config->rules);
+    config->rules = rules_new(RULES_ASK, false);
+    if (recording_decisions(again->recording, config->rules, &err) < 0 ||
+        recording_stand_ins(again->recording, config->registry, false, &err) < 0)
         fail_msg("%s", err.text);
-    harness->tools = recording_tools(again->recording);
-    again->departures = departures_new(again->recording);
+    config->tools = recording_tools(again->recording);
+    again->divergences = divergences_new(again->recording);
     again->sink = (struct sink){.event = compare};
     again->rig.sink.next = &again->sink;
 }
@@ -53,33 +55,33 @@ void again_run(struct again *again)
 {
     turn_rig_open(&again->rig);
     for (size_t i = 0; i < recording_turn_count(again->recording); i++) {
-        scripted_turn(again->rig.harness.provider, recording_turn_number(again->recording, i));
+        scripted_turn(again->rig.config.provider, recording_turn_number(again->recording, i));
         turn_rig_turn(&again->rig, recording_prompt(again->recording, i));
     }
-    departures_end(again->departures);
+    divergences_end(again->divergences);
 }
 
 void again_release(struct again *again)
 {
     turn_check_end(&again->rig);
-    departures_free(again->departures);
+    divergences_free(again->divergences);
     recording_free(again->recording);
 }
 
 void again_check_none(const struct again *again)
 {
-    const struct departure *first = departures_at(again->departures, 0);
+    const struct divergence *first = divergences_at(again->divergences, 0);
 
     if (first) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
 
-        departure_write(&text, first);
+        divergence_write(&text, first);
         fail_msg("%s", text.buf);
     }
-    assert_int_equal(departures_count(again->departures), 0);
+    assert_int_equal(divergences_count(again->divergences), 0);
 }
 
-/* ---- what is recorded ---- */
+/* ---- the recorded session ---- */
 
 void made_init(struct made *made)
 {
@@ -104,8 +106,8 @@ void made_init(struct made *made)
     turn_rig_add_tool(rig, &made->bad.tool);
     turn_rig_add_tool(rig, &made->foreign.tool);
     made->path = scratch_path(&rig->scratch, "recorded.jsonl");
-    rig->harness.limits.tool_calls = 40;
-    rig->harness.limits.steps = 12;
+    rig->config.limits.tool_calls = 40;
+    rig->config.limits.steps = 12;
     turn_rig_file(rig, "a.txt", "A\n");
     turn_rig_file(rig, "n.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
 }
@@ -141,7 +143,7 @@ void made_decide(struct turn_rig *rig, const struct question *question)
         change_side_set(&edited->items[0].new, "mine\n", 5, 0600);
         intent = answer_edited(question, edited);
     }
-    if (strncmp(question->call_id, "late", 4) != 0) /* nobody answers that one */
+    if (strncmp(question->call_id, "late", 4) != 0) /* that question stays unanswered */
         turn_rig_submit(rig, &intent);
     change_set_free(edited);
 }
@@ -162,7 +164,7 @@ static void say_everything(struct turn_rig *rig)
     fake_answer_call(a, "edit", "write_file", "{\"path\":\"e.txt\",\"content\":\"theirs\\n\"}");
     fake_answer_call(a, "late", "write_file", "{\"path\":\"l.txt\",\"content\":\"l\\n\"}");
     fake_answer_call(a, "nof", "foreign", "{}");
-    fake_answer_call(a, "r", "read_file", "{\"path\":\"a.txt\"}"); /* the id once more, and a duplicate */
+    fake_answer_call(a, "r", "read_file", "{\"path\":\"a.txt\"}"); /* the same id again, and a duplicate call */
     fake_answer_call(a, "u", "unknown_tool", "{}");
     a = replay_answer(rig);
     a->error = "overloaded";
@@ -184,8 +186,8 @@ void made_everything(struct made *made)
     struct fake_answer *look;
 
     made_init(made);
-    rig->harness.thinking = THINKING_LOW;
-    rig->harness.ask_timeout_ms = 9000;
+    rig->config.thinking = THINKING_LOW;
+    rig->config.ask_timeout_ms = 9000;
     rig->answer = made_decide;
     rig->answer_after_us = 800000;
     turn_check_open(rig, made->path);

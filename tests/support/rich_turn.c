@@ -1,7 +1,9 @@
-#include "support/rich_turn.h"
+/* A turn in which every kind of event happens. */
+
+#include "rich_turn.h"
+#include "answers.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "support/answers.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -39,14 +41,14 @@ static void strike_due(struct loop_timer *timer)
     strike((struct rich_turn *)((char *)timer - offsetof(struct rich_turn, strike_timer)));
 }
 
-/* ---- going on ---- */
+/* ---- stepping ---- */
 
 static void step(struct loop_task *task)
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)task - offsetof(struct rich_turn, step_task));
     struct held_view view;
 
-    /* What is refused here is so because something else came first. */
+    /* An intent may be refused here because another event came first. */
     if (engine_held(rich->rig.engine, &view))
         turn_check_submit(&rich->rig, &(struct intent){.type = INTENT_STEP});
 }
@@ -62,7 +64,7 @@ static void hear(struct sink *sink, const struct event *event, const struct sess
         loop_post(rich->rig.loop, &rich->step_task, step);
 }
 
-/* Says yes; the first time it is asked about b.txt, somebody adds a line to it meanwhile. */
+/* Approves. At the first question about b.txt, the rig adds a line to that file meanwhile. */
 static void answer_question(struct turn_rig *rig, const struct question *question)
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)rig - offsetof(struct rich_turn, rig));
@@ -156,10 +158,10 @@ void rich_turn_init(struct rich_turn *rich)
     turn_rig_init(&rich->rig);
     init_tools(rich);
     init_answers(rich);
-    rich->rig.harness.interactive = true;
-    rich->rig.harness.thinking = THINKING_LOW;
-    rich->rig.harness.limits.tool_calls = 20;
-    rich->rig.harness.limits.wall_s = 600;
+    rich->rig.config.interactive = true;
+    rich->rig.config.thinking = THINKING_LOW;
+    rich->rig.config.limits.tool_calls = 20;
+    rich->rig.config.limits.wall_s = 600;
     rich->rig.answer = answer_question;
     rich->rig.answer_after_us = 250000;
     rich->rig.sink.next = &rich->sink;

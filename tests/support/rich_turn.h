@@ -1,8 +1,8 @@
 #pragma once
-/* A turn in which everything happens once: reads side by side on the loop and on the pool, an output too long to show,
- * a write with a question, one whose file changes under the question, a tool of somebody else that asks in words, a
- * failing call, a look back, a model that fails and is asked again, pieces of answers. For sweeps that break it off
- * everywhere.
+/* A turn with one of everything, for sweeps that interrupt it at every point. It has parallel reads on the loop and on
+ * the pool, an output too long to show, a write with a question, and a write whose file changes during the question. It
+ * also has a foreign tool that asks in words, a failing call, a reflection, a model request that fails and is retried,
+ * and pieces of answers.
  *
  *     struct rich_turn rich;
  *     rich_turn_init(&rich);
@@ -12,40 +12,40 @@
  *     rich_turn_run(&rich);
  *     rich_turn_release(&rich);                                                                                    */
 
-#include "support/fake_tools.h"
-#include "support/turn_check.h"
+#include "fake_tools.h"
+#include "turn_check.h"
 
 struct rich_turn {
     struct turn_rig rig;
     struct fake_tool look, see, dump, foreign, bad;
     char *long_output;
     const char *journal; /* path; NULL: in memory */
-    bool stepping;       /* stands at every gate and steps on from there */
+    bool stepping;       /* stops at every gate and steps from there */
     bool meddled;
 
     size_t at_event; /* 0: never */
     int rounds;
-    int64_t at_us; /* or at this time of the loop's clock; -1: not */
+    int64_t at_us; /* or at this time of the loop's clock; -1: no */
     void (*strike)(struct rich_turn *rich);
-    bool struck;          /* whether it came to that */
-    size_t events_before; /* heard by then */
+    bool struck;          /* whether strike was called */
+    size_t events_before; /* events before that */
 
     struct sink sink;
     struct loop_task strike_task, step_task;
     struct loop_timer strike_timer;
 };
 
-/* Scratch folders in memory where the system has that: a sweep syncs thousands of files, and the disk proves nothing.
- */
+/* Puts scratch folders in memory if the system can: a sweep syncs thousands of files, and a disk would prove
+ * nothing. */
 void rich_turn_in_memory(void);
 
 void rich_turn_init(struct rich_turn *rich);
-/* From the prompt until nothing is under way. */
+/* Runs from the prompt until no event is left. */
 void rich_turn_run(struct rich_turn *rich);
-/* Frees everything; BUG()s when something of the loop is left open. */
+/* Frees everything; BUG()s if a timer, task or job of the loop is left. */
 void rich_turn_release(struct rich_turn *rich);
 
-/* The files that it writes, and what is in them before and after. */
+/* The files that it writes, and their contents before and after. */
 struct rich_file {
     const char *path, *before, *after;
 };

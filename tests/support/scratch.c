@@ -1,4 +1,6 @@
-#include "support/scratch.h"
+/* A folder for one test, removed when the test ends. */
+
+#include "scratch.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"

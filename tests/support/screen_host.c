@@ -1,8 +1,8 @@
-/* The host of a screen in a test: writes down what it is asked, and does with the stage what the program would do with
+/* The host of a screen in a test: logs the requests of the ui, and does with the stage what the program would do with
  * the turn or the recording. */
 
 #include "base/mem.h"
-#include "support/screen_stage.h"
+#include "screen_stage.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *intent_word(enum intent_type type)
     switch (type) {
     case INTENT_START:
         return "start";
-    case INTENT_GO_ON:
+    case INTENT_RESUME_TURN:
         return "go on";
     case INTENT_CANCEL:
         return "cancel";
@@ -38,9 +38,9 @@ static const char *intent_word(enum intent_type type)
         return "break";
     case INTENT_UNBREAK:
         return "unbreak";
-    case INTENT_ARM:
+    case INTENT_ENABLE_BREAK:
         return "arm";
-    case INTENT_ATTEND:
+    case INTENT_TOUCH:
         return "attend";
     case INTENT_SERIAL:
         return "serial";

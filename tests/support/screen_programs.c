@@ -1,7 +1,7 @@
-/* Programs of a live screen, without any: a case tells what happens to them, and what is typed is written down. */
+/* Fake programs of a live screen: a case says what happens to them, and the log keeps what the user types. */
 
 #include "base/mem.h"
-#include "support/screen_stage.h"
+#include "screen_stage.h"
 #include "turn/turn.h"
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void write_text(struct program_control *control, const char *program, con
     strbuf_addf(&stage_of(control)->log, " (it gets %zu bytes)", len);
 }
 
-/* By its name: a case has no terminal. */
+/* By its name, because a case has no terminal. */
 static bool hides(struct program_control *control, const char *program)
 {
     (void)control;
@@ -47,7 +47,7 @@ void screen_stage_tell(struct screen_stage *stage, const char *line)
         BUG("only a live screen can be told something");
     if (event_decode(&event, &arena, line, strlen(line), &err) < 0)
         BUG("%s: %s", line, err.text);
-    event.raw = NULL; /* it gets a number and a time */
+    event.raw = NULL; /* the emitter adds a number and a time */
     if (emit(engine_emitter(stage->engine), &event) < 0)
         BUG("%s", engine_failed(stage->engine));
 }

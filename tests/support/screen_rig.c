@@ -1,9 +1,12 @@
-#include "support/screen_rig.h"
-#include "app_inside.h"
+/* The workbench without a terminal: keys in, a canvas out. */
+
+#include "screen_rig.h"
+#include "app/app_internal.h"
+#include "app/demo.h"
+#include "app/ui_internal.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "support/screen_stage.h"
-#include "ui_inside.h"
+#include "screen_stage.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +21,7 @@ struct screen_rig {
     bool ascii, hints;
 };
 
-/* Frames */
+/* ---- frames ---- */
 
 bool screen_seen_frame(const char *what)
 {
@@ -40,7 +43,7 @@ static void see(const struct screen_rig *rig, const char *kind, const char *name
 static void show_hint(struct screen_rig *rig, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf hint = STRBUF_INIT;
-    app_demo_hint(&hint, view, rig->keymap, ui_hunks_kept(rig->ui, view));
+    demo_hint(&hint, view, rig->keymap, ui_hunks_kept(rig->ui, view));
     ui_hint(rig->ui, hint.len ? hint.buf : NULL);
 }
 
@@ -65,7 +68,7 @@ static void frame(struct screen_rig *rig)
     }
 }
 
-/* Keys */
+/* ---- keys ---- */
 
 static void press(struct screen_rig *rig, const struct key *key, bool typed, bool blind)
 {
@@ -124,7 +127,7 @@ static void press_names(struct screen_rig *rig, char *names, bool blind)
             press_name(rig, name, blind);
 }
 
-/* The script */
+/* ---- the script ---- */
 
 static char *unescape(const char *text)
 {
@@ -172,7 +175,7 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
     }
 }
 
-/* Calls `each` with every line that says something. */
+/* Calls `each` with every line that is neither empty nor a comment. */
 static void each_line(const char *script, void (*each)(const char *verb, char *rest, void *data), void *data)
 {
     while (*script) {
@@ -209,7 +212,7 @@ static void run_line(const char *verb, char *rest, void *data)
     do_line(data, verb, rest);
 }
 
-/* The folder for temporary files has another name each time; here it is the same. */
+/* Replaces the name of the scratch folder, which differs on every run. */
 static void hide_scratch(struct strbuf *out, const char *folder)
 {
     char *at = out->buf;
@@ -220,7 +223,8 @@ static void hide_scratch(struct strbuf *out, const char *folder)
     }
 }
 
-void screen_rig_run(struct strbuf *out, const char *folder, const char *script, int cols, int rows)
+static void run_script(struct strbuf *out, struct canvas *painted, const char *folder, const char *script, int cols,
+                       int rows)
 {
     struct screen_rig rig = {.cols = cols, .rows = rows};
     struct screen_plan plan = {0};
@@ -236,7 +240,7 @@ void screen_rig_run(struct strbuf *out, const char *folder, const char *script, 
     ui_resize(rig.ui, rows, cols);
     screen_stage_begin(&rig.stage, rig.ui);
     each_line(script, run_line, &rig);
-    /* Once for what the last key did, once for what that frame set off. */
+    /* One frame for the last key, one for what that frame triggered. */
     frame(&rig);
     frame(&rig);
     canvas_dump(out, &rig.canvas, true);
@@ -247,7 +251,21 @@ void screen_rig_run(struct strbuf *out, const char *folder, const char *script, 
     screen_stage_close(&rig.stage);
     screen_plan_release(&plan);
     keymap_free(rig.keymap);
-    canvas_release(&rig.canvas);
+    if (painted)
+        *painted = rig.canvas;
+    else
+        canvas_release(&rig.canvas);
+}
+
+void screen_rig_run(struct strbuf *out, const char *folder, const char *script, int cols, int rows)
+{
+    run_script(out, NULL, folder, script, cols, rows);
+}
+
+void screen_rig_paint(struct canvas *painted, const char *folder, const char *script, int cols, int rows)
+{
+    CLEANUP(strbuf) struct strbuf dump = STRBUF_INIT;
+    run_script(&dump, painted, folder, script, cols, rows);
 }
 
 struct sizes {

@@ -2,39 +2,51 @@
 /* The workbench without a terminal: a view of a recording, of a live engine in virtual time, or of nothing (the start
  * screen); keys in, a canvas out.
  *
- * A case is a script, a line each:
- *     fixture NAME             fixtures/NAME.jsonl          transcript FILE     beside the case, as is its folder
- * artifacts start                    the start screen             session NAME        a fixture among the recent
- * sessions servers                  tool servers that are waited for before a session live [idle]              an
- * engine with the scripted model of the fixture, real tools on a copy of its files; idle: no turn is started execute
- * the same, compared with the recording step | break SPEC | budget KEY=VALUE | parallel       of a live one, before it
- * starts at SEQ|end               of a recording keys KEY…                key names; "text:hello" types;
- * "mouse:ROW,COL,BUTTON" type TEXT                types the rest of the line blind KEY…               the same keys,
- * without a frame before each editor TEXT              what $EDITOR gives back from now on; \n is a newline wait
- * SECONDS             of virtual time file PATH TEXT           somebody else writes this into the workspace size
- * COLSxROWS           one or more; each is a run of its own locale C                 ASCII signs grace SECONDS a
- * question that has just come takes no answer for so long (else: not at all) due SECONDS              a question says
- * that it is denied after so long tell JSON                an event of a program that happens in a live one now no-undo
- * from here on the old bytes of a write cannot be kept sandbox warm|busy|trouble|cold|unheld   what the sandbox of a
- * live one is said to be; unheld: programs have none hints                    what the demo says to try next is shown
+ * A case is a script with one command per line:
+ *     fixture NAME             uses fixtures/NAME.jsonl
+ *     transcript FILE          uses a file beside the case; its artifacts folder is there too
+ *     start                    shows the start screen
+ *     session NAME             puts a fixture among the recent sessions
+ *     servers                  shows tool servers that a session waits for
+ *     live [idle]              runs an engine with the scripted model of the fixture, and real tools on a copy of its
+ *                              files; idle: starts no turn
+ *     execute                  the same, compared with the recording
+ *     step | break SPEC | budget KEY=VALUE | parallel       settings of a live engine, before it starts
+ *     at SEQ|end               moves to a position of a recording
+ *     keys KEY…                presses keys; "text:hello" types; "mouse:ROW,COL,BUTTON"
+ *     type TEXT                types the rest of the line
+ *     blind KEY…               presses keys without painting a frame before each
+ *     editor TEXT              what $EDITOR returns from now on; \n is a newline
+ *     wait SECONDS             waits in virtual time
+ *     file PATH TEXT           writes this into the workspace from outside
+ *     size COLSxROWS           one or more; each is a separate run
+ *     locale C                 draws with ASCII
+ *     grace SECONDS            how long a new question ignores answers (default: 0)
+ *     due SECONDS              a question shows that it is denied after this time
+ *     tell JSON                emits an event of a program in a live engine now
+ *     no-undo                  from here on the old bytes of a write cannot be kept
+ *     sandbox warm|busy|trouble|cold|unheld   the state of the sandbox that a live engine shows; unheld: no sandbox
+ *     hints                    shows the demo's hints
  *
- * What the host was asked to do is kept as text, a line each. Nothing in here fails softly. */
+ * The rig keeps the requests to the host as text, one per line. Every failure of the rig aborts the test. */
 
+#include "app/keymap.h"
 #include "base/strbuf.h"
-#include "canvas.h"
-#include "keymap.h"
+#include "screen/canvas.h"
 
 struct screen_rig;
 
-/* Runs the script at one size; `folder` is where its transcripts are. The result is the screen with its roles, then
- * what was asked of the host. */
+/* Runs the script at one size; `folder` holds its transcripts. The result is the screen with its roles, then the
+ * requests to the host. */
 void screen_rig_run(struct strbuf *out, const char *folder, const char *script, int cols, int rows);
-/* The sizes a script names, "80x24" when it names none: calls `each` for every one. */
+/* The same, but returns the canvas as last painted; the caller releases it. */
+void screen_rig_paint(struct canvas *painted, const char *folder, const char *script, int cols, int rows);
+/* Calls `each` for every size that a script names; "80x24" if it names none. */
 void screen_rig_sizes(const char *script, void (*each)(int cols, int rows, void *data), void *data);
 
-/* What was seen in all runs so far. */
+/* What all runs so far have shown. */
 struct screen_seen {
-    bool actions[ACTION_COUNT]; /* pressed where they count */
+    bool actions[ACTION_COUNT]; /* pressed where they have an effect */
     char **frames;              /* "80x24 pane 1", "80x24 help" */
     size_t frame_count, frame_room;
 };

@@ -1,11 +1,13 @@
-#include "support/screen_stage.h"
-#include "app_inside.h"
+/* The session that a screen shows in a test, recorded or live. */
+
+#include "screen_stage.h"
+#include "app/app_internal.h"
+#include "app/start.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/scripted.h"
 #include "sandbox/engines_program.h"
-#include "start.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 
 const char *screen_source = ".";
 
-/* The plan */
+/* ---- the plan ---- */
 
 static void add_text(char ***items, size_t *count, size_t *room, const char *text)
 {
@@ -73,14 +75,14 @@ void screen_plan_release(struct screen_plan *plan)
     free_texts(plan->sessions, plan->session_count);
 }
 
-/* The live engine */
+/* ---- the live engine ---- */
 
 static void heard(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct screen_stage *stage = (struct screen_stage *)((char *)sink - offsetof(struct screen_stage, sink));
     view_cache_put(stage->cache, event, session);
-    if (stage->departures)
-        departures_see(stage->departures, event);
+    if (stage->divergences)
+        divergences_see(stage->divergences, event);
 }
 
 static void must(int result, const struct err *err)
@@ -92,7 +94,7 @@ static void must(int result, const struct err *err)
 static void open_engine(struct screen_stage *stage)
 {
     const struct screen_plan *plan = stage->plan;
-    struct harness *h = &stage->harness;
+    struct engine_config *h = &stage->engine_config;
     struct err err = ERR_INIT;
     CLEANUP(free) char *work = scratch_path(&stage->scratch, stage->title);
     CLEANUP(free) char *artifacts = scratch_path(&stage->scratch, "artifacts");
@@ -105,7 +107,7 @@ static void open_engine(struct screen_stage *stage)
         BUG("%s: %s", plan->file, err.text);
     const char *files = recording_files(stage->recording);
     must(files ? file_copy_tree(files, work, &err) : file_mkdirs(work, 0700, &err), &err);
-    *h = harness_defaults();
+    *h = engine_config_defaults();
     h->loop = stage->loop;
     h->session = "screen";
     h->interactive = true;
@@ -129,7 +131,7 @@ static void open_engine(struct screen_stage *stage)
     if (!h->root || !h->artifacts || !h->checkpoints || !journal)
         BUG("%s", err.text);
     if (plan->execute)
-        stage->departures = departures_new(stage->recording);
+        stage->divergences = divergences_new(stage->recording);
     stage->sink.event = heard;
     stage->engine = engine_new(h, journal, &stage->sink, &err);
     stage->lines = stage->engine ? journal_open(path, &err) : NULL;
@@ -145,19 +147,19 @@ static void close_engine(struct screen_stage *stage)
     loop_run(stage->loop);
     engine_free(stage->engine);
     journal_reader_free(stage->lines);
-    provider_free(stage->harness.provider);
-    registry_free(stage->harness.registry);
-    rules_free(stage->harness.rules);
-    checkpoints_close(stage->harness.checkpoints);
-    artifact_store_close(stage->harness.artifacts);
-    beneath_close(stage->harness.root);
-    departures_free(stage->departures);
+    provider_free(stage->engine_config.provider);
+    registry_free(stage->engine_config.registry);
+    rules_free(stage->engine_config.rules);
+    checkpoints_close(stage->engine_config.checkpoints);
+    artifact_store_close(stage->engine_config.artifacts);
+    beneath_close(stage->engine_config.root);
+    divergences_free(stage->divergences);
     recording_free(stage->recording);
     loop_timer_stop(stage->loop, &stage->stop);
     loop_free(stage->loop);
 }
 
-/* What the program would find on this machine, made to be the same on every one. */
+/* Makes a home folder that is the same on every machine. */
 static void make_home(struct screen_stage *stage)
 {
     static const char *const shown[] = {"demo", "parallel-reads", "late-thread", "partial-approval"};
@@ -178,7 +180,7 @@ static void make_home(struct screen_stage *stage)
         CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
         must(file_read(from, &bytes, 0, &err), &err);
         must(file_replace(to, bytes.buf, bytes.len, 0644, &err), &err);
-        /* Half a minute past a full one, so that a slow test does not come to another minute. */
+        /* Half a minute past a full one, so that a slow test does not reach the next minute. */
         long age = session ? 150 + 600 * (long)(i - COUNT_OF(shown)) : 0;
         struct timespec when[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
         if (utimensat(AT_FDCWD, to, when, 0))
@@ -218,7 +220,7 @@ static void go_on_without(void *user)
     strbuf_addstr(&((struct screen_stage *)user)->log, "go on without them\n");
 }
 
-/* Servers in every state there is, one of them hostile. */
+/* Shows servers in every state, one of them hostile. */
 static void wait_for_servers(struct screen_stage *stage)
 {
     static const struct mcp_status servers[] = {
@@ -244,7 +246,7 @@ static void wait_for_servers(struct screen_stage *stage)
 
 static void say_revised(void *data)
 {
-    ui_say_revised(((struct screen_stage *)data)->ui);
+    ui_message_revised(((struct screen_stage *)data)->ui);
 }
 
 void screen_stage_begin(struct screen_stage *stage, struct ui *ui)
@@ -287,7 +289,7 @@ void screen_stage_close(struct screen_stage *stage)
     free(stage->editor);
 }
 
-/* Boxes that are only said to be there: real ones are not the same twice. */
+/* Shows fake boxes: real ones differ from run to run. */
 static void fill_sandbox(struct screen_stage *stage, struct view *view)
 {
     static const char layers[] = "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":7,\"seccomp\":true,"
@@ -361,11 +363,11 @@ static void fill_live(struct screen_stage *stage, struct view *view)
     view->question_due_t = open && stage->plan->due_us ? open->since_us + stage->plan->due_us : 0;
     view->held = engine_held(stage->engine, &view->gate);
     view->gates = engine_gates(stage->engine);
-    view->departures = stage->departures;
+    view->divergences = stage->divergences;
     view->programs = &stage->programs;
     view->models = models;
     view->model_count = COUNT_OF(models);
-    view->rules = stage->harness.rules;
+    view->rules = stage->engine_config.rules;
     view->count = view->position = journal_count(stage->lines);
     fill_sandbox(stage, view);
 }

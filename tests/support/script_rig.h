@@ -1,12 +1,12 @@
 #pragma once
-/* A turn whose scripts are answered by a fake harness: what was asked of it is noted. Include support/fake_pool.h too,
- * which stands in for the pool. */
+/* A turn whose scripts a fake harness answers; it logs the requests. Include support/fake_pool.h too, which replaces
+ * the pool. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "support/event_json.h"
-#include "support/fake_pool.h"
-#include "support/replay_rig.h"
+#include "event_json.h"
+#include "fake_pool.h"
+#include "replay_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@ struct script_rig {
     struct fake_pool pool;
     double timeout_s, named_timeout_s; /* of the last request */
     char *mode, *secrets, *files, *tools;
-    void (*answers)(struct fake_channel *harness);
+    void (*answers)(struct fake_channel *config);
 };
 
-static inline void asked(struct fake_channel *harness, const struct json *request)
+static inline void asked(struct fake_channel *config, const struct json *request)
 {
-    struct script_rig *f = harness->data;
+    struct script_rig *f = config->data;
     CLEANUP(strbuf) struct strbuf secrets = STRBUF_INIT;
     json_write(&secrets, json_get(request, "required_secrets"), JSON_COMPACT);
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
@@ -44,7 +44,7 @@ static inline void asked(struct fake_channel *harness, const struct json *reques
     f->timeout_s = json_num(json_get(request, "timeout"), -1);
     f->named_timeout_s = json_num(json_get(request, "named_timeout"), -1);
     if (f->answers)
-        f->answers(harness);
+        f->answers(config);
 }
 
 static inline int set_up(void **state)
@@ -52,9 +52,9 @@ static inline int set_up(void **state)
     struct script_rig *f = xcalloc(1, sizeof(*f));
     turn_rig_init(&f->rig);
     fake_pool_init(&f->pool, f->rig.loop);
-    f->pool.harness.asked = asked;
-    f->pool.harness.data = f;
-    f->rig.harness.pool = fake_pool(&f->pool);
+    f->pool.config.asked = asked;
+    f->pool.config.data = f;
+    f->rig.config.pool = fake_pool(&f->pool);
     *state = f;
     return 0;
 }
@@ -74,6 +74,8 @@ static inline int tear_down(void **state)
     free(f);
     return 0;
 }
+
+#define SCRIPT_TEST(NAME) TEST_WITH(NAME, set_up, tear_down)
 
 static inline void call(struct script_rig *f, const char *arguments)
 {
@@ -99,19 +101,19 @@ static inline const char *error(struct script_rig *f)
     return turn_check_json(&f->rig, event_json(turn_rig_finished(&f->rig, "c1"), "failure"), "error");
 }
 
-static inline void works(struct fake_channel *harness)
+static inline void works(struct fake_channel *config)
 {
-    fake_channel_event(harness, 10, "\"type\":\"log\",\"message\":\"hello\",\"level\":\"stdout\"");
-    fake_channel_event(harness, 20, "\"type\":\"intermediate\",\"label\":\"half\",\"data\":{\"n\":50}");
-    fake_channel_event(harness, 30, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
-    fake_channel_event(harness, 40, "\"type\":\"script_done\"");
+    fake_channel_event(config, 10, "\"type\":\"log\",\"message\":\"hello\",\"level\":\"stdout\"");
+    fake_channel_event(config, 20, "\"type\":\"intermediate\",\"label\":\"half\",\"data\":{\"n\":50}");
+    fake_channel_event(config, 30, "\"type\":\"final_result\",\"data\":{\"answer\":42}");
+    fake_channel_event(config, 40, "\"type\":\"script_done\"");
 }
 
-/* Another pool, for a rig of its own. */
+/* Sets another pool, for a separate rig. */
 static inline void lend(struct script_rig *f, struct fake_pool *pool, struct turn_rig *rig)
 {
     fake_pool_init(pool, rig->loop);
-    pool->harness.asked = asked;
-    pool->harness.data = f;
-    rig->harness.pool = fake_pool(pool);
+    pool->config.asked = asked;
+    pool->config.data = f;
+    rig->config.pool = fake_pool(pool);
 }

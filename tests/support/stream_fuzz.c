@@ -1,8 +1,10 @@
-#include "support/stream_fuzz.h"
-#include "base/mem.h"
-#include "support/streams.h"
+/* What the fuzz targets of the model dialects share. */
 
-/* A reply makes a message, and the message a request that is JSON. */
+#include "stream_fuzz.h"
+#include "base/mem.h"
+#include "streams.h"
+
+/* Turns a reply into a message and checks that the request with that message is JSON. */
 static void send_back(const struct dialect *dialect, struct model_reply *reply)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;

@@ -1,7 +1,7 @@
 #pragma once
 /* What the fuzz targets of the dialects share. */
 
-#include "model/dialect.h"
+#include "model/answer.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,6 @@
-#include "support/streams.h"
+/* Answers as providers stream them, and the replies they must become. */
+
+#include "streams.h"
 #include "base/mem.h"
 #include "model/sse.h"
 #include <math.h>
@@ -115,7 +117,7 @@ void stream_read(const struct dialect *dialect, const char *text, size_t len, si
     sse_init(&sse, take, &reading);
     for (size_t at = 0; at < len && !reading.answer.ended && !reading.answer.error;) {
         size_t now = piece && piece < len - at ? piece : len - at;
-        /* In memory of its own: a reader that keeps a pointer into it is found out. */
+        /* A separate copy, so that a sanitizer finds a reader that keeps a pointer into it. */
         CLEANUP(free) char *copy = xmemdup0(text + at, now);
         if (sse_feed(&sse, copy, now, &err))
             answer_fail(&reading.answer, true, "%s", err.text);

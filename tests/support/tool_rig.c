@@ -1,4 +1,6 @@
-#include "support/tool_rig.h"
+/* Calls tools on this thread as the executor calls them. */
+
+#include "tool_rig.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

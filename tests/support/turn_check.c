@@ -1,10 +1,10 @@
-/* The promises are checked by walking the events once, with a row for each call of the present turn. */
+/* Checks the order rules of the contract. It walks the events once, with a row for each call of the present turn. */
 
-#include "support/turn_check.h"
+#include "turn_check.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "support/event_json.h"
+#include "event_json.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct walk {
     struct arena arena;
     struct call_row *calls;
     size_t call_count, call_room;
-    int64_t turn; /* that runs, 0 between turns */
+    int64_t turn; /* the running turn, 0 between turns */
     bool closed, finalized;
     char held[32];
     const struct event *event;
@@ -104,7 +104,7 @@ static void check_call(struct walk *walk)
         row->allowed = strcmp(event->write_decided.decision, "denied") != 0 &&
                        strcmp(event->write_decided.decision, "expired") != 0;
         if (event->write_decided.reason && strncmp(event->write_decided.reason, "without undo: ", 14) == 0)
-            row->saved = true; /* that it cannot be was known and allowed */
+            row->saved = true; /* a write without a checkpoint was allowed */
         break;
     case EVENT_CHECKPOINT_SAVED:
         if (!event->checkpoint_saved.call)
@@ -116,7 +116,7 @@ static void check_call(struct walk *walk)
     case EVENT_WRITE_APPLIED:
         row = find_call(walk, event->write_applied.call);
         PROMISE(walk, row->decided && row->allowed && !row->applied && !row->finished && !walk->closed);
-        PROMISE(walk, row->saved || !walk->rig->harness.checkpoints || strcmp(event_json(event, "files"), "[]") == 0);
+        PROMISE(walk, row->saved || !walk->rig->config.checkpoints || strcmp(event_json(event, "files"), "[]") == 0);
         row->applied = true;
         break;
     case EVENT_TOOL_FINISHED:
@@ -225,12 +225,12 @@ void turn_check_open(struct turn_rig *rig, const char *journal)
     struct journal *file = journal_create(journal, &rig->clock.base, &err);
 
     if (file)
-        rig->engine = engine_new(&rig->harness, file, &rig->sink, &err);
+        rig->engine = engine_new(&rig->config, file, &rig->sink, &err);
     if (!rig->engine)
         fail_msg("%s", err.text);
 }
 
-/* ---- looking ---- */
+/* ---- lookups ---- */
 
 const char *turn_check_story(struct turn_rig *rig, size_t first)
 {

@@ -1,10 +1,10 @@
-/* Puts the product together the way the program does, with a fake model and a clock of its own. */
+/* Assembles the product as the program does, with a fake model and a virtual clock. */
 
-#include "support/turn_rig.h"
+#include "turn_rig.h"
+#include "answers.h"
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "support/answers.h"
 #include "tools/artifact.h"
 #include "tools/checkpoint.h"
 #include <string.h>
@@ -37,7 +37,7 @@ static void keep_event(struct sink *sink, const struct event *event, const struc
     if (event_decode(&rig->events[rig->event_count], &rig->arena, copy, line.len, &err) < 0)
         BUG("an event that cannot be read back: %s: %s", err.text, copy);
     rig->event_count++;
-    /* A question is open once the turn stands at the write gate; it is answered from the loop. */
+    /* A question is open once the turn is held at the write gate; the loop answers it. */
     if (event->type == EVENT_HELD && strcmp(event->held.gate, gate_name(GATE_WRITE)) == 0) {
         rig->questions++;
         if (rig->answer)
@@ -52,13 +52,13 @@ void turn_rig_init(struct turn_rig *rig)
 
 void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
 {
-    struct harness harness = harness_defaults();
+    struct engine_config config = engine_config_defaults();
     struct err err = ERR_INIT;
     CLEANUP(free) char *work = NULL;
     CLEANUP(free) char *artifacts = NULL;
     CLEANUP(free) char *checkpoints = NULL;
 
-    *rig = (struct turn_rig){.harness = harness, .sink = {.event = keep_event}};
+    *rig = (struct turn_rig){.config = config, .sink = {.event = keep_event}};
     fake_clock_init(&rig->clock);
     rig->loop = loop_new(clock ? clock : &rig->clock.base);
     rig->model = fake_provider_new(rig->loop);
@@ -67,14 +67,14 @@ void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
     work = scratch_path(&rig->scratch, "work");
     artifacts = scratch_path(&rig->scratch, "artifacts");
     checkpoints = scratch_path(&rig->scratch, "checkpoints");
-    rig->harness.loop = rig->loop;
-    rig->harness.provider = &rig->model->base;
-    rig->harness.session = "rig";
-    rig->harness.registry = registry_new();
-    rig->harness.rules = rules_new(RULES_ASK, true);
-    if (registry_add_builtin(rig->harness.registry, &err) < 0 || !(rig->harness.root = beneath_open(work, &err)) ||
-        !(rig->harness.artifacts = artifact_store_open(artifacts, loop_clock(rig->loop), &err)) ||
-        !(rig->harness.checkpoints = checkpoints_open(checkpoints, &err)))
+    rig->config.loop = rig->loop;
+    rig->config.provider = &rig->model->base;
+    rig->config.session = "rig";
+    rig->config.registry = registry_new();
+    rig->config.rules = rules_new(RULES_ASK, true);
+    if (registry_add_builtin(rig->config.registry, &err) < 0 || !(rig->config.root = beneath_open(work, &err)) ||
+        !(rig->config.artifacts = artifact_store_open(artifacts, loop_clock(rig->loop), &err)) ||
+        !(rig->config.checkpoints = checkpoints_open(checkpoints, &err)))
         BUG("%s", err.text);
 }
 
@@ -83,12 +83,12 @@ void turn_rig_release(struct turn_rig *rig)
     loop_timer_stop(rig->loop, &rig->answer_timer);
     loop_timer_stop(rig->loop, &rig->stop_timer);
     engine_free(rig->engine);
-    provider_free(rig->harness.provider);
-    registry_free(rig->harness.registry);
-    rules_free(rig->harness.rules);
-    checkpoints_close(rig->harness.checkpoints);
-    artifact_store_close(rig->harness.artifacts);
-    beneath_close(rig->harness.root);
+    provider_free(rig->config.provider);
+    registry_free(rig->config.registry);
+    rules_free(rig->config.rules);
+    checkpoints_close(rig->config.checkpoints);
+    artifact_store_close(rig->config.artifacts);
+    beneath_close(rig->config.root);
     loop_free(rig->loop);
     scratch_release(&rig->scratch);
     free(rig->events);
@@ -99,14 +99,14 @@ void turn_rig_add_tool(struct turn_rig *rig, const struct tool *tool)
 {
     struct err err = ERR_INIT;
 
-    if (registry_add(rig->harness.registry, tool, &err) < 0)
+    if (registry_add(rig->config.registry, tool, &err) < 0)
         BUG("%s", err.text);
 }
 
 void turn_rig_no_tools(struct turn_rig *rig)
 {
-    registry_free(rig->harness.registry);
-    rig->harness.registry = registry_new();
+    registry_free(rig->config.registry);
+    rig->config.registry = registry_new();
 }
 
 void turn_rig_open(struct turn_rig *rig)
@@ -115,7 +115,7 @@ void turn_rig_open(struct turn_rig *rig)
     struct journal *journal = journal_create(NULL, loop_clock(rig->loop), &err);
 
     if (journal)
-        rig->engine = engine_new(&rig->harness, journal, &rig->sink, &err);
+        rig->engine = engine_new(&rig->config, journal, &rig->sink, &err);
     if (!rig->engine)
         BUG("%s", err.text);
 }

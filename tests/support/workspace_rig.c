@@ -1,6 +1,6 @@
-/* Plain calls, so that a test does not rest on what it tests. */
+/* Makes the files of a test's workspace with plain system calls, so that a test does not rely on the code it tests. */
 
-#include "support/workspace_rig.h"
+#include "workspace_rig.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -40,7 +40,7 @@ char *workspace_test_path(struct workspace_test *t, const char *path)
     return xasprintf("%s/%s", t->ws->path, path);
 }
 
-/* Makes the folders on the way to the path. */
+/* Makes the parent folders of the path. */
 static void make_way(const char *path)
 {
     struct err err = ERR_INIT;

@@ -1,15 +1,15 @@
 #pragma once
-/* Places on the way of a write where a pool thread can be held: in the comparison of the files, in the making of the
- * checkpoint's folder, and just before the new file takes the place of the old one.
+/* Points in a write at which a test can stop a pool thread: in the comparison of the files, while it makes the
+ * checkpoint's folder, and just before the new file replaces the old one.
  *
- *     door_shut(&rig, AT_SAVING, cancel);       from now on; `held` is called on the loop once a thread stands there
- *     … door_open(NULL) …                       lets it go on, and later ones pass
+ *     door_shut(&rig, AT_SAVING, cancel);       from now on; `held` is called on the loop once a thread waits there
+ *     … door_open(NULL) …                       lets it continue, and later ones pass
  *     assert_int_equal(door.passed, 1);
  *
- * For tests that include it: it stands in for functions of the product and of the C library. */
+ * For tests that include it: it replaces functions of the product and of the C library. */
 
-#include "support/comparing.h"
-#include "support/turn_rig.h"
+#include "comparing.h"
+#include "turn_rig.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static struct {
     bool open;
     struct turn_rig *rig;
     void (*held)(void *rig);
-    atomic_int passed; /* threads that were held and let go */
+    atomic_int passed; /* threads that were stopped and released */
 } door = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
 
 static void pass(enum where where)

@@ -1,23 +1,19 @@
-/* The turn is one that stands for ever where calls are launched: a call that is settled makes nothing of it go on. */
+/* Starts calls with writes in a turn without a model. The turn always stays where calls are launched, so a settled call
+ * does not continue it. */
 
-#include "support/write_rig.h"
+#include "write_rig.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "turn/engine_inside.h"
+#include "turn/turn.h"
 #include <string.h>
 
 #define CALLS_MAX 32 /* at a time */
 
 static const struct wave no_wave;
-static struct write_rig *current; /* there is one turn in a test */
+static struct write_rig *current; /* a test has one turn */
 
-static void hear(struct write_rig *test, const char *word, const char *call)
-{
-    strbuf_addf(&test->log, "%s%s %s", test->log.len ? ", " : "", word, call);
-}
-
-/* Questions */
+/* ---- questions ---- */
 
 const char *write_rig_say(struct write_rig *test, const struct decision *decision)
 {
@@ -34,9 +30,6 @@ void write_rig_answer(struct write_rig *test)
 {
     if (!test->asking[0])
         BUG("there is no question to answer");
-    if (test->meanwhile)
-        scratch_write(&test->rig.scratch, "work/f.txt", test->meanwhile);
-    test->meanwhile = NULL;
     write_rig_say(test, &test->decision);
 }
 
@@ -45,13 +38,13 @@ static void on_answer(struct loop_timer *timer)
     write_rig_answer(CONTAINER_OF(timer, struct write_rig, answer));
 }
 
-/* The turn is held at the write gate: the question is open. It is answered from the loop. */
+/* The turn is held at the write gate: the question is open. The loop answers it. */
 static void on_ask(struct write_rig *test)
 {
     const struct question *question = engine_question(test->rig.engine);
     if (!question)
         BUG("held at the write gate without a question");
-    hear(test, question->again ? "ask-again" : "ask", question->call_id);
+    call_log_add(&test->heard, question->again ? "ask-again" : "ask", question->call_id);
     test->questions++;
     snprintf(test->asking, sizeof(test->asking), "%s", question->id);
     snprintf(test->asked_call, sizeof(test->asked_call), "%s", question->call_id);
@@ -61,17 +54,17 @@ static void on_ask(struct write_rig *test)
     if (test->on_ask)
         test->on_ask(test);
     if (!test->never_answers)
-        loop_timer_start(test->rig.loop, &test->answer, loop_now_us(test->rig.loop) + test->answer_after_ms * 1000,
-                         on_answer);
+        loop_timer_start(test->rig.loop, &test->answer, loop_now_us(test->rig.loop), on_answer);
 }
 
-/* What else there is to hear */
+/* ---- other events ---- */
 
 static void on_event(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct write_rig *test = current;
     (void)sink;
     (void)session;
+    call_log_event(&test->heard, event);
     switch (event->type) {
     case EVENT_HELD:
         if (strcmp(event->held.gate, gate_name(GATE_WRITE)) == 0)
@@ -85,25 +78,12 @@ static void on_event(struct sink *sink, const struct event *event, const struct 
     case EVENT_CHECKPOINT_SAVED:
         if (!event->checkpoint_saved.paths.count)
             BUG("a checkpoint of nothing");
-        hear(test, "checkpoint", event->checkpoint_saved.call);
+        call_log_add(&test->heard, "checkpoint", event->checkpoint_saved.call);
         test->checkpoints++;
         free(test->checkpoint);
         test->checkpoint = xstrdup(event->checkpoint_saved.checkpoint);
         if (test->on_checkpoint)
             test->on_checkpoint(test);
-        break;
-    case EVENT_WRITE_APPLIED:
-        hear(test, "applied", event->write_applied.call);
-        arena_reset(&test->applied_arena);
-        test->applied = &event_copy(&test->applied_arena, event)->write_applied;
-        break;
-    case EVENT_TOOL_OUTPUT:
-        hear(test, "output", event->tool_output.call);
-        strbuf_addstr(&test->output, event->tool_output.text);
-        break;
-    case EVENT_LATE_SUPPRESSED:
-        hear(test, "late", event->late_suppressed.call);
-        strbuf_addf(&test->log, " (%lld ms)", (long long)event->late_suppressed.elapsed_ms);
         break;
     default:
         break;
@@ -133,35 +113,32 @@ static void on_done(struct bounded_host *host, void *data, struct outcome *take_
 {
     struct write_rig *test = current;
     const struct turn_call *call = data;
-    hear(test, outcome_type_name(take_outcome->type), call->id);
-    if (strcmp(take_outcome->call, call->id) != 0 || test->outcome_count == COUNT_OF(test->outcomes))
-        BUG("an outcome too many, or of another call");
+    call_log_outcome(&test->heard, call->id, copy_outcome(take_outcome));
     if (loop_timer_armed(&test->answer) && strcmp(test->asked_call, call->id) == 0) {
-        /* Settled without an answer; who still shows the question may answer it. */
+        /* Settled without an answer; a screen that still shows the question may answer it. */
         loop_timer_stop(test->rig.loop, &test->answer);
         write_rig_answer(test);
     }
-    test->outcomes[test->outcome_count++] = copy_outcome(take_outcome);
     test->settle(host, data, take_outcome);
     if (test->on_done)
         test->on_done(test);
 }
 
-/* Life */
+/* ---- set-up and tear-down ---- */
 
 void write_rig_init_on(struct write_rig *test, struct clock *clock)
 {
-    *test = (struct write_rig){
-        .decision = {.kind = DECISION_APPROVED, .by = BY_KEY}, .log = STRBUF_INIT, .output = STRBUF_INIT};
+    *test = (struct write_rig){.decision = {.kind = DECISION_APPROVED, .by = BY_KEY}};
+    call_log_init(&test->heard);
     turn_rig_init_on(&test->rig, clock);
     turn_rig_no_tools(&test->rig);
     test->rig.sink.event = on_event;
     fake_clock_advance(&test->rig.clock, SECONDS(100));
-    turn_rig_open(&test->rig);
     current = test;
+    turn_rig_open(&test->rig);
 
     struct engine *engine = test->rig.engine;
-    struct turn *turn = test->turn = turn_make(engine, &test->rig.harness, ++engine->turns, "calls");
+    struct turn *turn = test->turn = turn_make(engine, &test->rig.config, ++engine->turns, "calls");
     engine->turn = turn;
     test->recorder = turn->emitter;
     turn->emitter.emit = record;
@@ -187,13 +164,9 @@ void write_rig_release(struct write_rig *test)
         BUG("%zu calls are still pending, %zu jobs are out", turn->host.pending, (size_t)turn->works);
     test->rig.engine->turn = NULL;
     turn_free(turn);
-    for (size_t i = 0; i < test->outcome_count; i++)
-        outcome_release(&test->outcomes[i]);
     change_set_free(test->shown);
-    arena_release(&test->applied_arena);
     free(test->checkpoint);
-    strbuf_release(&test->log);
-    strbuf_release(&test->output);
+    call_log_release(&test->heard);
     turn_rig_release(&test->rig);
 }
 

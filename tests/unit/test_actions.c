@@ -1,11 +1,11 @@
-/* Actions: each has a handler that can be called at any time, what is no action does nothing, and no handler decides a
- * write where none waits. */
+/* Tests of actions: each has a handler that can be called at any time, an unknown action does nothing, and no handler
+ * decides a write if none waits. */
 
+#include "app/ui.h"
 #include "base/mem.h"
-#include "dialog.h"
+#include "dialogs/dialog.h"
 #include "support/scratch.h"
 #include "support/test.h"
-#include "ui.h"
 #include <stdlib.h>
 
 struct rig {
@@ -49,7 +49,7 @@ static void begin(struct rig *rig, enum view_mode mode)
         .host = {.submit = submit, .replay = replay, .copy = hear_copy, .suspend = hear, .redraw = hear, .quit = hear}};
     scratch_init(&rig->scratch);
     CLEANUP(free) char *data = scratch_path(&rig->scratch, "data");
-    setenv("XDG_DATA_HOME", data, 1); /* nobody's own sessions are listed */
+    setenv("XDG_DATA_HOME", data, 1); /* do not list the sessions of the user who runs the test */
     rig->keymap = keymap_new();
     rig->ui = ui_new(&rig->host, rig->keymap, "default");
     session_init(&rig->session);
@@ -83,7 +83,7 @@ TEST(every_action_has_a_handler_and_none_decides_where_nothing_waits)
     }
 }
 
-TEST(what_is_no_action_does_nothing)
+TEST(unknown_action_does_nothing)
 {
     struct rig rig;
     begin(&rig, VIEW_LIVE);

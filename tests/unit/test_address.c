@@ -1,21 +1,17 @@
-/* Addresses as values: what is one, what it is printed as, and what it leads to. */
+/* Tests of addresses as values: which texts are valid, how they are printed, and where they lead. */
 
 #include "base/address.h"
 #include "base/mem.h"
+#include "support/test.h"
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void strict_forms_only(void **state)
+TEST(strict_forms_only)
 {
-    (void)state;
     static const char *const wrong[] = {
         "",         "127.1",    "0x7f.1",    "2130706433", "0177.0.0.1", "1.2.3.4.5", "[::1]",      "fe80::1%lo",
         "1.2.3.4 ", " 1.2.3.4", "localhost", ":::",        "1.2.3.256",  "::1/128",   "0x7f.0.0.1", "127.0.0.1\n"};
@@ -26,9 +22,8 @@ static void strict_forms_only(void **state)
 }
 
 /* One value for one address, however it is written. */
-static void forms_of_one_address(void **state)
+TEST(forms_of_one_address)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"::ffff:127.0.0.1", "127.0.0.1"},
                                            {"::ffff:7f00:1", "127.0.0.1"},
                                            {"0:0:0:0:0:0:0:1", "::1"},
@@ -43,9 +38,8 @@ static void forms_of_one_address(void **state)
     }
 }
 
-static void kinds(void **state)
+TEST(kinds)
 {
-    (void)state;
     static const struct {
         const char *address;
         enum address_kind kind;
@@ -109,9 +103,8 @@ static void kinds(void **state)
     }
 }
 
-static void networks(void **state)
+TEST(networks)
 {
-    (void)state;
     struct address network, inside, outside;
     address_parse(&network, "10.128.0.0");
     address_parse(&inside, "10.255.0.1");
@@ -124,9 +117,8 @@ static void networks(void **state)
     assert_true(address_within(&network, &network, 128));
 }
 
-static void sockets(void **state)
+TEST(sockets)
 {
-    (void)state;
     static const char *const texts[] = {"192.0.2.7", "2001:db8::7"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct sockaddr_storage socket;
@@ -142,9 +134,8 @@ static void sockets(void **state)
     assert_false(address_from_socket(&address, &other));
 }
 
-static void own_addresses(void **state)
+TEST(own_addresses)
 {
-    (void)state;
     struct address loopback, other;
     address_parse(&loopback, "127.0.0.1");
     address_parse(&other, "192.0.2.99");
@@ -152,10 +143,9 @@ static void own_addresses(void **state)
     assert_false(address_is_ours(&other));
 }
 
-/* Whoever has no descriptors left must not take an address of this machine for another's. */
-static void own_addresses_that_nobody_tells(void **state)
+/* A process without free descriptors must not take an address of this machine for a foreign one. */
+TEST(own_addresses_without_descriptors)
 {
-    (void)state;
     int status;
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -168,18 +158,4 @@ static void own_addresses_that_nobody_tells(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strict_forms_only),
-        cmocka_unit_test(forms_of_one_address),
-        cmocka_unit_test(kinds),
-        cmocka_unit_test(networks),
-        cmocka_unit_test(sockets),
-        cmocka_unit_test(own_addresses),
-        cmocka_unit_test(own_addresses_that_nobody_tells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
-/* Streams of both dialects become the reply they must become, in pieces of any size, and cut at any place they become
- * an error and never another reply. */
+/* Streams of both dialects become the expected reply in pieces of any size. Cut at any place, they become an error and
+ * never another reply. */
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/streams.h"
+#include "support/test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static char *read_pieces(const struct dialect *dialect, const char *text, size_t len, size_t piece)
 {
@@ -29,9 +25,8 @@ static void becomes(const struct dialect *dialect, const char *text, const char 
     assert_string_equal(said, says);
 }
 
-static void test_streams_become_their_replies_in_any_pieces(void **state)
+TEST(streams_become_their_replies_in_any_pieces)
 {
-    (void)state;
     for (const struct stream *stream = streams; stream->name; stream++)
         for (size_t piece = 0; piece < 200; piece++) {
             CLEANUP(free) char *said = read_pieces(stream->dialect, stream->text, strlen(stream->text), piece);
@@ -39,9 +34,8 @@ static void test_streams_become_their_replies_in_any_pieces(void **state)
         }
 }
 
-static void test_stream_cut_anywhere_is_an_error_to_be_tried_again(void **state)
+TEST(stream_cut_anywhere_is_an_error_to_be_tried_again)
 {
-    (void)state;
     for (const struct stream *stream = streams; stream->name; stream++)
         for (size_t len = 0; len < strlen(stream->text); len++) {
             CLEANUP(free) char *said = read_pieces(stream->dialect, stream->text, len, 0);
@@ -63,9 +57,8 @@ static void test_stream_cut_anywhere_is_an_error_to_be_tried_again(void **state)
     "\"}}\n\n"
 #define A_STOP "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
 
-static void test_call_is_complete_only_where_the_answer_says_so(void **state)
+TEST(call_is_complete_only_if_the_stream_marks_it)
 {
-    (void)state;
     becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"path\\\":\\\"/et") A_STOP A_END("max_tokens"),
             "call?=t/f/{\"path\":\"/et stop=max_tokens usage=0/0/0/0");
     becomes(&dialect_anthropic, A_CALL A_PIECE("{\\\"n\\\":1}") A_END("max_tokens"),
@@ -81,9 +74,8 @@ static void test_call_is_complete_only_where_the_answer_says_so(void **state)
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("tool_use"), "call=t/f/{} stop=tool_use usage=0/0/0/0");
 }
 
-static void test_errors_in_the_stream_say_what_the_api_said(void **state)
+TEST(errors_in_the_stream_say_what_the_api_said)
 {
-    (void)state;
     becomes(
         &dialect_anthropic,
         A_CALL
@@ -103,9 +95,8 @@ static void test_errors_in_the_stream_say_what_the_api_said(void **state)
             "error?=the API ended its answer: old vLLM");
 }
 
-static void test_what_is_no_json_is_an_error_and_what_can_be_mended_is_mended(void **state)
+TEST(invalid_json_is_repaired_or_an_error)
 {
-    (void)state;
     CLEANUP(free) char *said = read_pieces(&dialect_openai, "data: {\"choices\":[{]}\n\n", 23, 0);
     assert_ptr_equal(strstr(said, "error?=the stream has an event that is no JSON: "), said);
     becomes(&dialect_openai, "data: 42\n\n", "error?=the stream has an event that is no JSON object");
@@ -115,9 +106,8 @@ static void test_what_is_no_json_is_an_error_and_what_can_be_mended_is_mended(vo
             "b \\u0000 \xef\xbf\xbd stop=end_turn usage=0/0/0/0");
 }
 
-static void test_refusals_are_told(void **state)
+TEST(refusals_are_reported)
 {
-    (void)state;
     becomes(&dialect_anthropic, A_END("refusal"), "error!=the model refused to answer");
     becomes(&dialect_openai,
             "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\ndata: [DONE]\n\n",
@@ -128,9 +118,8 @@ static void test_refusals_are_told(void **state)
             "text=I will not. stop=refusal usage=0/0/0/0");
 }
 
-static void test_texts_around_another_block_stand_apart(void **state)
+TEST(texts_around_another_block_stand_apart)
 {
-    (void)state;
 #define A_SAYS(index, text)                                    \
     "data: {\"type\":\"content_block_start\",\"index\":" index \
     ",\"content_block\":{\"type\":\"text\",\"text\":\"" text "\"}}\n\n"
@@ -152,9 +141,8 @@ static void test_texts_around_another_block_stand_apart(void **state)
 #define O_CALLS(pieces)  "\"tool_calls\":[" pieces "]"
 #define O_DONE           "data: [DONE]\n\n"
 
-static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
+TEST(calls_are_separate_however_a_server_numbers_them)
 {
-    (void)state;
     const char *two = "call=a/f/{\"x\":1} call=b/g/{\"y\":2} stop=tool_use usage=0/0/0/0";
     /* no index at all */
     becomes(&dialect_openai,
@@ -163,7 +151,7 @@ static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
                     O(O_CALLS("{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"),
                       "\"tool_calls\"") O_DONE,
             two);
-    /* every one is number 0, and says "stop" */
+    /* every call has number 0 and the reason is "stop" */
     becomes(
         &dialect_openai,
         O(O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}"), "null")
@@ -183,11 +171,10 @@ static void test_calls_are_told_apart_however_a_server_counts_them(void **state)
             "call=call_1/f/{} stop=tool_use usage=0/0/0/0");
 }
 
-static void test_length_a_filter_and_silence_leave_calls_incomplete(void **state)
+TEST(length_a_filter_and_silence_leave_calls_incomplete)
 {
 #define O_ONE(arguments) \
     O_CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"" arguments "\"}}")
-    (void)state;
     becomes(&dialect_openai, O(O_ONE(""), "\"length\"") O_DONE, "call?=a/f/ stop=max_tokens usage=0/0/0/0");
     becomes(&dialect_openai, O(O_ONE("{}"), "\"length\"") O_DONE, "call?=a/f/{} stop=max_tokens usage=0/0/0/0");
     becomes(&dialect_openai, O(O_ONE(""), "\"content_filter\"") O_DONE, "call?=a/f/ stop=refusal usage=0/0/0/0");
@@ -197,9 +184,8 @@ static void test_length_a_filter_and_silence_leave_calls_incomplete(void **state
             "call?=a/f/ stop=tool_use usage=0/0/0/0");
 }
 
-static void test_usage_is_the_last_that_was_told_and_nonsense_is_none(void **state)
+TEST(last_usage_counts_and_nonsense_is_ignored)
 {
-    (void)state;
 #define O_USED(in, out, more) \
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":" in ",\"completion_tokens\":" out more "}}\n\n"
     becomes(&dialect_openai, O_USED("1", "2", "") O_USED("10", "20", ",\"prompt_cache_hit_tokens\":4") O_DONE,
@@ -240,7 +226,7 @@ static void check_recording(const struct dialect *dialect, const char *path, siz
     }
 }
 
-static void test_recorded_streams_are_read(void **state)
+TEST(recorded_streams_are_read)
 {
     static const struct {
         const char *folder;
@@ -250,7 +236,6 @@ static void test_recorded_streams_are_read(void **state)
                    {"openai-chat", &dialect_openai},
                    {"openai-compatible-chat", &dialect_openai}};
     size_t replies = 0;
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
         CLEANUP(free)
         char *folder = xasprintf("%s/../shared/transcripts/provider-recordings/%s", SOURCE_DIR, folders[i].folder);
@@ -267,22 +252,4 @@ static void test_recorded_streams_are_read(void **state)
         closedir(dir);
     }
     assert_true(replies >= 12);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_streams_become_their_replies_in_any_pieces),
-        cmocka_unit_test(test_stream_cut_anywhere_is_an_error_to_be_tried_again),
-        cmocka_unit_test(test_call_is_complete_only_where_the_answer_says_so),
-        cmocka_unit_test(test_errors_in_the_stream_say_what_the_api_said),
-        cmocka_unit_test(test_what_is_no_json_is_an_error_and_what_can_be_mended_is_mended),
-        cmocka_unit_test(test_refusals_are_told),
-        cmocka_unit_test(test_texts_around_another_block_stand_apart),
-        cmocka_unit_test(test_calls_are_told_apart_however_a_server_counts_them),
-        cmocka_unit_test(test_length_a_filter_and_silence_leave_calls_incomplete),
-        cmocka_unit_test(test_usage_is_the_last_that_was_told_and_nonsense_is_none),
-        cmocka_unit_test(test_recorded_streams_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

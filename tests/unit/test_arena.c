@@ -2,16 +2,12 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void test_alignment(void **state)
+TEST(alignment)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     for (size_t i = 0; i < 2000; i++) {
         arena_strdup(&arena, i % 3 ? "odd" : "x"); /* leaves the next place unaligned */
@@ -20,9 +16,8 @@ static void test_alignment(void **state)
     }
 }
 
-static void test_pieces_do_not_overlap(void **state)
+TEST(pieces_do_not_overlap)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     enum { COUNT = 600 };
     unsigned char *pieces[COUNT];
@@ -40,9 +35,8 @@ static void test_pieces_do_not_overlap(void **state)
             assert_int_equal(pieces[i][k], i % 251);
 }
 
-static void test_texts(void **state)
+TEST(texts)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     char *first = arena_strdup(&arena, "first");
     char *bytes = arena_memdup0(&arena, "a\0bZ", 3);
@@ -55,9 +49,8 @@ static void test_texts(void **state)
     assert_string_equal(arena_memdup0(&arena, NULL, 0), "");
 }
 
-static void test_reset_keeps_one_block(void **state)
+TEST(reset_keeps_one_block)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     arena_reset(&arena); /* of nothing */
     for (int i = 0; i < 1000; i++)
@@ -75,15 +68,4 @@ static void test_reset_keeps_one_block(void **state)
     arena_release(&arena);
     assert_null(arena.block);
     assert_string_equal(arena_strdup(&arena, "usable again"), "usable again");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_pieces_do_not_overlap),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_reset_keeps_one_block),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,16 @@
-/* Long outputs, kept and found again. */
+/* Tests of long outputs: how they are stored and found again. */
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "tools/artifact.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECONDS(s) ((int64_t)(s)*1000000)
 
@@ -73,7 +69,7 @@ static bool get(struct fixture *f, const char *id, const char *expected)
     return found;
 }
 
-static void test_path_id_and_summary(void **state)
+TEST_WITH(path_id_and_summary, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
@@ -100,7 +96,7 @@ static void test_path_id_and_summary(void **state)
     artifact_free(artifact);
 }
 
-static void test_expires_after_its_time(void **state)
+TEST_WITH(expires_after_its_time, setup, teardown)
 {
     struct fixture *f = *state;
     struct artifact *artifact = put(f, "s", "content");
@@ -115,7 +111,7 @@ static void test_expires_after_its_time(void **state)
     artifact_free(artifact);
 }
 
-static void test_unknown_and_forged_ids(void **state)
+TEST_WITH(unknown_and_forged_ids, setup, teardown)
 {
     struct fixture *f = *state;
     assert_false(get(f, "art_0000000000000000", ""));
@@ -124,7 +120,7 @@ static void test_unknown_and_forged_ids(void **state)
     assert_null(artifact_store_find(f->store, NULL));
 }
 
-static void test_a_file_removed_behind_the_index(void **state)
+TEST_WITH(a_file_removed_behind_the_index, setup, teardown)
 {
     struct fixture *f = *state;
     struct artifact *artifact = put(f, "s", "content");
@@ -134,7 +130,7 @@ static void test_a_file_removed_behind_the_index(void **state)
     artifact_free(artifact);
 }
 
-static void test_cleanup_removes_one_session(void **state)
+TEST_WITH(cleanup_removes_one_session, setup, teardown)
 {
     struct fixture *f = *state;
     artifact_free(put(f, "s1", "a"));
@@ -148,7 +144,7 @@ static void test_cleanup_removes_one_session(void **state)
     assert_int_equal(artifact_store_cleanup(f->store, "s1"), 0);
 }
 
-static void test_d40_session_ids_cannot_climb_out(void **state)
+TEST_WITH(session_ids_cannot_climb_out, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const sessions[] = {"../../etc", "/abs", "..", ".", "", "a/b c\nd", "häh"};
@@ -185,7 +181,7 @@ static void *store_many(void *data)
     return NULL;
 }
 
-static void test_eight_threads_at_once(void **state)
+TEST_WITH(eight_threads_at_once, setup, teardown)
 {
     struct fixture *f = *state;
     struct worker *workers = xcalloc(THREADS, sizeof(*workers));
@@ -206,7 +202,7 @@ static void test_eight_threads_at_once(void **state)
     free(workers);
 }
 
-static void test_the_index_comes_back_from_disk(void **state)
+TEST_WITH(the_index_comes_back_from_disk, setup, teardown)
 {
     struct fixture *f = *state;
     struct artifact *old = put(f, "s1", "old content\nsecond line");
@@ -240,7 +236,7 @@ static void test_the_index_comes_back_from_disk(void **state)
     artifact_free(young);
 }
 
-static void test_links_are_neither_indexed_nor_followed(void **state)
+TEST_WITH(links_are_neither_indexed_nor_followed, setup, teardown)
 {
     struct fixture *f = *state;
     scratch_write(&f->scratch, "secret", "secret");
@@ -265,7 +261,7 @@ static void refuses(struct fixture *f, const char *name, const char *sentence)
     assert_non_null(strstr(err.text, sentence));
 }
 
-static void test_d40_bases_that_others_could_reach_are_refused(void **state)
+TEST_WITH(bases_that_others_could_reach_are_refused, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(free) char *target = scratch_path(&f->scratch, "deep/base");
@@ -281,11 +277,11 @@ static void test_d40_bases_that_others_could_reach_are_refused(void **state)
         scratch_mkdir(&f->scratch, "theirs");
         CLEANUP(free) char *theirs = scratch_path(&f->scratch, "theirs");
         assert_int_equal(chown(theirs, 12345, 12345), 0);
-        refuses(f, "theirs", "belongs to somebody else");
+        refuses(f, "theirs", "belongs to another user");
     }
 }
 
-static void test_storing_that_fails_gives_nothing(void **state)
+TEST_WITH(storing_that_fails_gives_nothing, setup, teardown)
 {
     struct fixture *f = *state;
     scratch_remove(&f->scratch, "deep/base");
@@ -293,9 +289,7 @@ static void test_storing_that_fails_gives_nothing(void **state)
     assert_int_equal(artifact_store_count(f->store, NULL), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static void test_a_file_without_a_store(void **state)
+TEST_WITH(a_file_without_a_store, setup, teardown)
 {
     struct fixture *f = *state;
     struct artifact *one = put(f, "one", "1"), *two = put(f, "two", "2");
@@ -306,27 +300,8 @@ static void test_a_file_without_a_store(void **state)
     assert_null(artifact_file(f->base, "../two"));
     assert_null(artifact_file(f->base, NULL));
     assert_int_equal(unlink(found), 0);
-    assert_int_equal(symlink(one->path, found), 0); /* what is no file of the store's is none */
+    assert_int_equal(symlink(one->path, found), 0); /* a link is not a file of the store */
     assert_null(artifact_file(f->base, two->id));
     artifact_free(one);
     artifact_free(two);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_path_id_and_summary),
-        TEST(test_expires_after_its_time),
-        TEST(test_unknown_and_forged_ids),
-        TEST(test_a_file_removed_behind_the_index),
-        TEST(test_cleanup_removes_one_session),
-        TEST(test_d40_session_ids_cannot_climb_out),
-        TEST(test_eight_threads_at_once),
-        TEST(test_the_index_comes_back_from_disk),
-        TEST(test_links_are_neither_indexed_nor_followed),
-        TEST(test_d40_bases_that_others_could_reach_are_refused),
-        TEST(test_storing_that_fails_gives_nothing),
-        TEST(test_a_file_without_a_store),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

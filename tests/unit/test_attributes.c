@@ -1,8 +1,9 @@
-/* What a write keeps of a file besides its bytes, what it drops, and that it says so. The access lists are real ones,
- * written as the kernel stores them. */
+/* Tests of what a write keeps of a file besides its bytes, what it drops, and that it reports the loss. The access
+ * lists are real, written as the kernel stores them. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
 #include "tools/attributes.h"
 #include "tools/change.h"
@@ -11,14 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-
-#include <cmocka.h>
 
 #define NOBODY 65534
 
@@ -62,7 +59,7 @@ static size_t make_list(char *list, unsigned named, unsigned group)
     return len;
 }
 
-/* False, and said, where the file system has none. */
+/* Returns false and prints a line if the file system has no attributes. */
 static bool set_attribute(const char *name, const char *attribute, const void *value, size_t len)
 {
     CLEANUP(free) char *path = scratch_path(&rig.files, name);
@@ -106,9 +103,8 @@ static void write_approved(struct change_set *set)
     change_set_free(set);
 }
 
-static void test_access_list(void **state)
+TEST_WITH(access_list, setup, teardown)
 {
-    (void)state;
     char list[64];
     size_t len = make_list(list, 6, 0);
     scratch_write(&rig.files, "a", "old");
@@ -122,9 +118,8 @@ static void test_access_list(void **state)
     assert_int_equal(scratch_mode(&rig.files, "a"), 0660);
 }
 
-static void test_named_attributes(void **state)
+TEST_WITH(named_attributes, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "old");
     scratch_chmod(&rig.files, "a", 0644);
     if (!set_attribute("a", "user.origin", "somewhere", 9))
@@ -140,9 +135,8 @@ static void test_named_attributes(void **state)
 }
 
 /* Undo writes a new file too: it keeps what the file has then. */
-static void test_undo_keeps_them(void **state)
+TEST_WITH(undo_keeps_them, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *dir = scratch_path(&rig.beside, "kept");
     struct checkpoints *store = checkpoints_open(dir, &err);
@@ -165,9 +159,8 @@ static void test_undo_keeps_them(void **state)
     checkpoints_close(store);
 }
 
-static void test_a_move_keeps_them(void **state)
+TEST_WITH(a_move_keeps_them, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "d/a", "old");
     scratch_chmod(&rig.files, "d/a", 0604);
     if (!set_attribute("d/a", "user.origin", "x", 1))
@@ -181,9 +174,8 @@ static void test_a_move_keeps_them(void **state)
     expect_attribute("e/b", "user.origin", "x", 1);
 }
 
-static void test_what_is_never_kept(void **state)
+TEST_WITH(attributes_never_kept, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *path = scratch_path(&rig.files, "a");
     CLEANUP(free) char *other = scratch_path(&rig.files, "other");
     scratch_write(&rig.files, "a", "old");
@@ -205,7 +197,7 @@ static void test_what_is_never_kept(void **state)
     char *loses = steal(&set->items[0].loses);
     change_set_digest(set, unsaid);
     set->items[0].loses = loses;
-    assert_string_not_equal(said, unsaid); /* it is part of what is approved */
+    assert_string_not_equal(said, unsaid); /* it is part of what the user approves */
     write_approved(set);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
@@ -226,10 +218,9 @@ static void test_what_is_never_kept(void **state)
     change_set_free(set);
 }
 
-/* Set while the question was open: it was not said, so nothing is written. */
-static void test_what_was_not_said(void **state)
+/* The attribute is set while the question is open. The question did not show it, so nothing is written. */
+TEST_WITH(attribute_set_after_the_question_stops_the_write, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *path = scratch_path(&rig.files, "a");
     scratch_write(&rig.files, "a", "old");
     struct change_set *set = propose("a", "new");
@@ -246,9 +237,8 @@ static void test_what_was_not_said(void **state)
 }
 
 /* New files are as any other program would make them, the folder's default list included. */
-static void test_new_files(void **state)
+TEST_WITH(new_files, setup, teardown)
 {
-    (void)state;
     char list[64];
     size_t len = make_list(list, 4, 4);
     mode_t before = umask(027);
@@ -285,9 +275,8 @@ static void expect_stat(const char *name, uid_t uid, gid_t gid, mode_t mode)
     assert_int_equal(st.st_mode & 07777, mode);
 }
 
-static void test_owner_as_root(void **state)
+TEST_WITH(owner_as_root, setup, teardown)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root gives files away\n");
         skip();
@@ -302,7 +291,7 @@ static void test_owner_as_root(void **state)
     expect_stat("a", 1234, 4321, 0640);
 }
 
-/* The file of another user and group, in a folder of ours: both are lost, and the new group gains nothing. */
+/* The file belongs to another user and group, in our folder: a write loses both, and the new group gains no rights. */
 static bool write_foreign_file(struct tool_rig *r)
 {
     struct err err = ERR_INIT;
@@ -317,9 +306,8 @@ static bool write_foreign_file(struct tool_rig *r)
     return written;
 }
 
-static void test_owner_as_user(void **state)
+TEST_WITH(owner_as_user, setup, teardown)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root can make another user's file\n");
         skip();
@@ -346,9 +334,8 @@ static void test_owner_as_user(void **state)
     expect_stat("d/a", NOBODY, NOBODY, 0444);
 }
 
-static void test_narrower_bits(void **state)
+TEST_WITH(narrower_bits, setup, teardown)
 {
-    (void)state;
     /* A file system without lists: a pipe has none either, so setting one fails there. */
     char list[64];
     size_t len = make_list(list, 6, 0);
@@ -368,21 +355,4 @@ static void test_narrower_bits(void **state)
     assert_int_equal(st.st_mode & 0777, 0600); /* 0660 would open it to the group */
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_access_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_named_attributes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_undo_keeps_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_move_keeps_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_never_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_was_not_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_new_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_owner_as_root, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_owner_as_user, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_narrower_bits, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

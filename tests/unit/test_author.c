@@ -1,17 +1,14 @@
-/* The author with a model that says what it is told to and a harness that does what a script's words say. */
+/* Tests of the author, with a fake model and a harness that does what a script's words say. */
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/emitter.h"
-#include "sandbox/toolset.h"
+#include "sandbox/wire.h"
 #include "support/fake_pool.h"
 #include "support/fake_provider.h"
+#include "support/test.h"
 #include "turn/author.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct fake_clock clock;
@@ -28,7 +25,7 @@ struct fixture {
 };
 
 /* A line of the script: "emit_result(DATA)", "fail TEXT", "emit_part(DATA)", "print TEXT", "hang"; then it is done. */
-static void answer(struct fake_channel *harness, const struct json *request)
+static void answer(struct fake_channel *config, const struct json *request)
 {
     const char *script = json_str(json_get(request, "script"), "");
     CLEANUP(strbuf) struct strbuf event = STRBUF_INIT;
@@ -44,9 +41,9 @@ static void answer(struct fake_channel *harness, const struct json *request)
         strbuf_addf(&event, "\"type\":\"log\",\"level\":\"stdout\",\"message\":\"%.*s\"",
                     (int)strcspn(script + 6, "\n"), script + 6);
     if (event.len)
-        fake_channel_event(harness, 1, event.buf);
+        fake_channel_event(config, 1, event.buf);
     if (strncmp(script, "hang", 4) != 0)
-        fake_channel_event(harness, 1, "\"type\":\"script_done\"");
+        fake_channel_event(config, 1, "\"type\":\"script_done\"");
 }
 
 static void on_asks(void *user)
@@ -90,7 +87,7 @@ static void cancel_now(struct loop_timer *timer)
 {
     struct fixture *f = CONTAINER_OF(timer, struct fixture, cancelling);
     author_cancel(f->author);
-    assert_int_equal(f->dones, 0); /* never from within */
+    assert_int_equal(f->dones, 0); /* never called before the start returns */
 }
 
 static int set_up(void **state)
@@ -99,7 +96,7 @@ static int set_up(void **state)
     fake_clock_init(&f->clock);
     f->loop = loop_new(&f->clock.base);
     fake_pool_init(&f->pool, f->loop);
-    f->pool.harness.asked = answer;
+    f->pool.config.asked = answer;
     f->model = fake_provider_new(f->loop);
     strbuf_init(&f->told);
     f->emitter = (struct emitter){.emit = on_events};
@@ -157,7 +154,7 @@ static void expect(const struct fixture *f, bool success, size_t attempts, const
     assert_int_equal(f->record.count, attempts);
 }
 
-/* What the model was told last, when it was asked for the answer of this number. */
+/* Returns the last message of the request for the answer of this number. */
 static const char *last_told(const struct fixture *f, size_t request)
 {
     assert_true(request < f->model->request_count);
@@ -180,7 +177,7 @@ static void assert_holds(const char *text, const char *part)
 
 /* ---- PLAN ---- */
 
-static void test_a_script_that_works(void **state)
+TEST_WITH(a_script_that_works, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "Here:\n```python\nemit_result([1,2,3])\n```\nDone.\n```python\nemit_result(0)\n```\n");
@@ -199,7 +196,7 @@ static void test_a_script_that_works(void **state)
     assert_holds(rules_told(f), "It must call emit_result");
 }
 
-static void test_the_error_goes_back(void **state)
+TEST_WITH(the_error_goes_back, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "```py\nfail no such thing\n```");
@@ -209,14 +206,14 @@ static void test_the_error_goes_back(void **state)
     assert_string_equal(f->told.buf, "begins 1|error|begins 2|final_result|");
     assert_holds(last_told(f, 1), "It failed: no such thing\n");
     assert_holds(last_told(f, 1), "line 1\nline 2");
-    /* The conversation: rules, wish, answer, what came of it. */
+    /* The conversation: rules, request, answer, result. */
     assert_int_equal(f->model->requests[1].messages.count, 4);
     assert_int_equal(f->model->requests[1].messages.items[2].role, ROLE_ASSISTANT);
     assert_holds(f->model->requests[1].messages.items[2].text, "fail no such thing");
     assert_int_equal(f->model->requests[1].step, 2);
 }
 
-static void test_what_scripts_have(void **state)
+TEST_WITH(what_scripts_have, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->options.tools = &(struct toolset){
@@ -228,7 +225,7 @@ static void test_what_scripts_have(void **state)
     assert_holds(rules_told(f), "In os.environ are: A_KEY, B_KEY\n");
 }
 
-static void test_what_counts_as_a_script(void **state)
+TEST_WITH(what_counts_as_a_script, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -257,7 +254,7 @@ static void test_what_counts_as_a_script(void **state)
     }
 }
 
-static void test_a_model_that_writes_none(void **state)
+TEST_WITH(a_model_that_writes_none, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "I cannot count that far.\nSorry.");
@@ -267,7 +264,7 @@ static void test_a_model_that_writes_none(void **state)
     assert_int_equal(f->pool.taken, 0);
 }
 
-static void test_a_block_of_another_language_uses_an_attempt(void **state)
+TEST_WITH(a_block_of_another_language_uses_an_attempt, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "```bash\nls\n```");
@@ -279,7 +276,7 @@ static void test_a_block_of_another_language_uses_an_attempt(void **state)
     assert_int_equal(f->asks, 3);
 }
 
-static void test_answers_without_a_script_end_with_the_attempts(void **state)
+TEST_WITH(answers_without_a_script_end_with_the_attempts, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "```bash\nls\n```");
@@ -293,7 +290,7 @@ static void test_answers_without_a_script_end_with_the_attempts(void **state)
 
 /* ---- INTERACTIVE ---- */
 
-static void test_steps(void **state)
+TEST_WITH(steps, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "```python\nemit_part([1])\n```");
@@ -311,7 +308,7 @@ static void test_steps(void **state)
     assert_holds(rules_told(f), "step by step");
 }
 
-static void test_what_a_step_said_is_bounded(void **state)
+TEST_WITH(what_a_step_said_is_bounded, set_up, tear_down)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -324,7 +321,7 @@ static void test_what_a_step_said_is_bounded(void **state)
     assert_in_range(strlen(last_told(f, 1)), 4000, 9000);
 }
 
-static void test_the_same_again_stops(void **state)
+TEST_WITH(the_same_again_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->model->repeat_last = true;
@@ -343,13 +340,13 @@ static void fails(struct fixture *f, const char *error, bool retryable, int64_t 
     answer->retry_after_ms = retry_after_ms;
 }
 
-static void test_it_is_asked_again(void **state)
+TEST_WITH(it_is_asked_again, set_up, tear_down)
 {
     struct fixture *f = *state;
     fails(f, "overloaded", true, -1);
     fails(f, "overloaded", true, 3000);
     says(f, "```python\nfail one\n```");
-    fails(f, "overloaded", true, -1); /* counted anew for each answer */
+    fails(f, "overloaded", true, -1); /* counted again for each answer */
     fails(f, "overloaded", true, -1);
     says(f, "```python\nemit_result(1)\n```");
     run(f, SCRIPT_PLAN);
@@ -361,39 +358,39 @@ static void test_it_is_asked_again(void **state)
     assert_int_equal(f->model->requests[2].at_us, 3500000);
 }
 
-static void test_not_for_ever(void **state)
+TEST_WITH(not_for_ever, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->model->repeat_last = true;
     fails(f, "overloaded", true, -1);
     run(f, SCRIPT_PLAN);
-    expect(f, false, 0, "the model could not be asked: overloaded");
+    expect(f, false, 0, "the model failed: overloaded");
     assert_int_equal(f->model->request_count, 3);
 }
 
-static void test_nor_where_that_helps_nobody(void **state)
+TEST_WITH(no_retry_if_it_cannot_help, set_up, tear_down)
 {
     struct fixture *f = *state;
     fails(f, "the key is not liked (look at key_env)", false, -1);
     run(f, SCRIPT_PLAN);
-    expect(f, false, 0, "the model could not be asked: the key is not liked (look at key_env)");
+    expect(f, false, 0, "the model failed: the key is not liked (look at key_env)");
     assert_null(f->record.closing);
 }
 
-static void test_nor_when_it_wants_to_be_left_alone(void **state)
+TEST_WITH(nor_when_it_wants_to_be_left_alone, set_up, tear_down)
 {
     struct fixture *f = *state;
     fails(f, "overloaded", true, 3600000);
     run(f, SCRIPT_PLAN);
-    expect(f, false, 0, "the model could not be asked: overloaded (it wants to be asked again in 3600 s: try it then)");
+    expect(f, false, 0, "the model failed: overloaded (it wants to be asked again in 3600 s: try it then)");
 }
 
-/* ---- cancelling ---- */
+/* ---- canceling ---- */
 
-static void test_cancel_at_every_moment(void **state)
+TEST_WITH(cancel_at_every_moment, set_up, tear_down)
 {
     static const struct {
-        int64_t at_ms; /* it writes for 2 s, is refused, asked again after 500 ms, writes for 3 s, and that hangs */
+        int64_t at_ms; /* it writes for 2 s, is refused, is retried after 500 ms, writes for 3 s, and that hangs */
         size_t attempts;
         bool asked;
     } cases[] = {{0, 0, true}, {1000, 0, true}, {2200, 1, false}, {4600, 1, true}, {8000, 2, false}};
@@ -412,28 +409,4 @@ static void test_cancel_at_every_moment(void **state)
             assert_int_equal(f->model->requests[f->model->request_count - 1].cancelled, cases[i].asked);
         assert_null(f->model->listener);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_script_that_works),
-        TEST(test_the_error_goes_back),
-        TEST(test_what_scripts_have),
-        TEST(test_what_counts_as_a_script),
-        TEST(test_a_model_that_writes_none),
-        TEST(test_steps),
-        TEST(test_what_a_step_said_is_bounded),
-        TEST(test_the_same_again_stops),
-        TEST(test_it_is_asked_again),
-        TEST(test_not_for_ever),
-        TEST(test_nor_where_that_helps_nobody),
-        TEST(test_nor_when_it_wants_to_be_left_alone),
-        TEST(test_cancel_at_every_moment),
-        TEST(test_a_block_of_another_language_uses_an_attempt),
-        TEST(test_answers_without_a_script_end_with_the_attempts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
-/* Bytes as text and back. */
+/* Tests of base64: bytes to text and back. */
 
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *bytes, *text;
@@ -22,9 +18,8 @@ static const struct {
              {"foobar", "Zm9vYmFy"},
              {"\xff\xef\xbe", "/+++"}};
 
-static void test_known_texts(void **state)
+TEST(known_texts)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         char bytes[16];
@@ -37,10 +32,9 @@ static void test_known_texts(void **state)
     }
 }
 
-static void test_every_byte_comes_back(void **state)
+TEST(every_byte_comes_back)
 {
     unsigned char bytes[256], back[BASE64_ROOM(344)];
-    (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)i;
     for (size_t len = 0; len <= sizeof(bytes); len++) {
@@ -53,24 +47,13 @@ static void test_every_byte_comes_back(void **state)
     }
 }
 
-static void test_what_is_none(void **state)
+TEST(invalid_texts)
 {
     static const char *const wrong[] = {
         "Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zh==", "Zm9=", "Zm9*", "Zm9-", "Z m9", "Zg=a", "=Zg=", "Zm9v\n"};
     char bytes[16];
     size_t count;
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (base64_read(bytes, &count, wrong[i], strlen(wrong[i])))
             fail_msg("%s was read", wrong[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_texts),
-        cmocka_unit_test(test_every_byte_comes_back),
-        cmocka_unit_test(test_what_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

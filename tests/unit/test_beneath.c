@@ -1,20 +1,17 @@
-/* The workspace root: nothing is opened outside it, and nothing in it can make us wait. */
+/* Tests of the workspace root: it opens nothing outside, and nothing inside can block the program. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 static struct scratch files, outside;
 static struct beneath *root;
@@ -64,9 +61,8 @@ static void expect_refusal(const char *path, int code, const char *text)
     assert_int_equal(out.len, 0);
 }
 
-static void test_clean(void **state)
+TEST_WITH(clean, setup, teardown)
 {
-    (void)state;
     static const char *const good[][2] = {
         {"a", "a"},
         {"./a//b/", "a/b"},
@@ -109,9 +105,8 @@ static void test_clean(void **state)
     assert_string_equal(err.text, "the path is empty");
 }
 
-static void test_root_of_everything(void **state)
+TEST_WITH(root_of_everything, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct beneath *all = beneath_open("/", &err);
     assert_non_null(all);
@@ -124,9 +119,8 @@ static void test_root_of_everything(void **state)
     assert_null(beneath_open(file, &err));
 }
 
-static void test_links(void **state)
+TEST_WITH(links, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *secret = scratch_path(&outside, "secret");
     CLEANUP(free) char *inside = scratch_path(&files, "a/real");
     CLEANUP(free) char *climbing = xasprintf("../..%s", secret);
@@ -169,9 +163,8 @@ static void test_links(void **state)
     assert_int_equal(err.code, EXDEV);
 }
 
-static void test_special_files_do_not_block(void **state)
+TEST_WITH(special_files_do_not_block, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *fifo = scratch_path(&files, "fifo");
     CLEANUP(free) char *sock = scratch_path(&files, "sock");
     CLEANUP(free) char *null = scratch_path(&files, "null");
@@ -193,9 +186,8 @@ static void test_special_files_do_not_block(void **state)
     alarm(0);
 }
 
-static void test_reading(void **state)
+TEST_WITH(reading, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct stat st;
     scratch_write(&files, "ten", "0123456789");
@@ -216,44 +208,6 @@ static void test_reading(void **state)
     assert_non_null(strstr(err.text, "… is too long for a file name"));
 }
 
-static void test_parent(void **state)
-{
-    (void)state;
-    struct err err = ERR_INIT;
-    CLEANUP(free) char *name = NULL;
-    scratch_mkdir(&files, "real");
-    scratch_write(&files, "file", "x");
-    link_to("real", "alias");
-    link_to(outside.path, "leaves");
-
-    assert_int_equal(beneath_parent(root, "p/q/r.txt", false, &name, &err), -1);
-    assert_int_equal(err.code, ENOENT);
-    CLEANUP(fd) int deep = beneath_parent(root, "p/q/r.txt", true, &name, &err);
-    assert_true(deep >= 0);
-    assert_string_equal(name, "r.txt");
-    assert_true(scratch_exists(&files, "p/q"));
-    assert_false(scratch_exists(&files, "p/q/r.txt"));
-    assert_int_equal(fsync(deep), 0);
-
-    /* Through a link to a sibling, which leads out of its own folder but not of the workspace. */
-    CLEANUP(free) char *other = NULL;
-    link_to("../real", "p/up");
-    CLEANUP(fd) int linked = beneath_parent(root, "p/up/s/t", true, &other, &err);
-    assert_true(linked >= 0);
-    assert_true(scratch_exists(&files, "real/s"));
-
-    CLEANUP(free) char *none = NULL;
-    assert_int_equal(beneath_parent(root, "leaves/x/y", true, &none, &err), -1);
-    assert_int_equal(err.code, EXDEV);
-    assert_int_equal(beneath_parent(root, "file/x/y", true, &none, &err), -1);
-    assert_int_equal(err.code, ENOTDIR);
-    assert_int_equal(beneath_parent(root, ".", true, &none, &err), -1);
-    assert_string_equal(err.text, ". is the workspace itself");
-    assert_null(none);
-    CLEANUP(free) char *list = scratch_list(&outside, ".");
-    assert_string_equal(list, "secret");
-}
-
 static atomic_bool race_over;
 
 /* Swaps a folder with a link that leads out, as fast as it goes. */
@@ -266,9 +220,8 @@ static void *swap(void *data)
     return NULL;
 }
 
-static void test_a_race_never_wins(void **state)
+TEST_WITH(a_race_never_wins, setup, teardown)
 {
-    (void)state;
     scratch_write(&files, "swap/secret", "inside\n");
     link_to(outside.path, "trap");
     pthread_t thread;
@@ -285,9 +238,8 @@ static void test_a_race_never_wins(void **state)
 }
 
 /* A folder beneath it is a root like any other: by the name it really has, and with nothing above it. */
-static void test_a_root_within(void **state)
+TEST_WITH(a_root_within, setup, teardown)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     CLEANUP(free) char *real = scratch_path(&files, "a/b");
     struct err err = ERR_INIT;
@@ -334,9 +286,8 @@ static void expect_unresolved(const char *asked, int code, const char *part)
     assert_non_null(strstr(err.text, part));
 }
 
-static void test_resolving(void **state)
+TEST_WITH(resolving, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *inside = scratch_path(&files, "a/b");
     scratch_write(&files, "a/b/x", "x");
     scratch_write(&files, "file", "f");
@@ -377,9 +328,8 @@ static void test_resolving(void **state)
     expect_unresolved("file/x", ENOTDIR, "not a folder");
 }
 
-static void test_the_same_folder_again(void **state)
+TEST_WITH(the_same_folder_again, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct beneath_place place;
     CLEANUP(free) char *folder = scratch_path(&files, "a"), *aside = scratch_path(&files, "aside");
@@ -407,21 +357,4 @@ static void test_the_same_folder_again(void **state)
     assert_int_equal(beneath_folder(root, place.path, &place.anchor, true, &err), -1);
     assert_int_equal(err.code, ESTALE);
     beneath_place_release(&place);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_clean, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_root_of_everything, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_special_files_do_not_block, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_parent, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_resolving, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_same_folder_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_race_never_wins, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_root_within, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

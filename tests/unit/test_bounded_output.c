@@ -1,9 +1,10 @@
-/* One call, one outcome: what becomes of a tool's output. */
+/* One call, one outcome: how a tool's output is cut, kept and shown. */
 
 #include "base/json.h"
 #include "support/bounded_rig.h"
+#include "support/test.h"
 #include "tools/artifact.h"
-#include "tools/compact.h"
+#include "tools/output_limit.h"
 
 /* An object whose Python form has `length` characters, in strings short enough not to be cut. */
 static char *object_of(size_t length)
@@ -21,11 +22,11 @@ static char *object_of(size_t length)
     return strbuf_detach(&text, NULL);
 }
 
-static void test_d38_twelve_thousand_characters_stay_inline(void **state)
+TEST_WITH(twelve_thousand_characters_stay_inline, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
-    CLEANUP(free) char *fits = object_of(COMPACT_INLINE_MAX);
-    CLEANUP(free) char *too_long = object_of(COMPACT_INLINE_MAX + 1);
+    CLEANUP(free) char *fits = object_of(OUTPUT_LIMIT_INLINE_MAX);
+    CLEANUP(free) char *too_long = object_of(OUTPUT_LIMIT_INLINE_MAX + 1);
     f->tool.output = fits;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_RESULT);
@@ -34,7 +35,7 @@ static void test_d38_twelve_thousand_characters_stay_inline(void **state)
     assert_int_equal(run(f)->type, OUTCOME_ARTIFACT);
 }
 
-static void test_long_strings_are_compacted_before_they_are_measured(void **state)
+TEST_WITH(long_strings_are_compacted_before_they_are_measured, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     CLEANUP(free) char *text = xasprintf("{\"text\":\"%020000d\"}", 0);
@@ -44,7 +45,7 @@ static void test_long_strings_are_compacted_before_they_are_measured(void **stat
     assert_int_equal(strlen(outcome->result.output), strlen("{\"text\":\"\"}") + 3000);
 }
 
-static void test_d37_the_artifact_holds_the_whole(void **state)
+TEST_WITH(the_artifact_holds_the_whole, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -56,13 +57,13 @@ static void test_d37_the_artifact_holds_the_whole(void **state)
     f->tool.output = text.buf;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_ARTIFACT);
-    assert_true(artifact_store_get(f->test.env.artifacts, outcome->artifact.id, &stored));
-    const struct json *whole = json_parse(&f->test.arena, stored.buf, stored.len, NULL);
+    assert_true(artifact_store_get(f->env.artifacts, outcome->artifact.id, &stored));
+    const struct json *whole = json_parse(&f->arena, stored.buf, stored.len, NULL);
     assert_int_equal(json_get(whole, "entries")->count, 400);
     assert_int_equal(outcome->artifact.size, stored.len);
     assert_non_null(strstr(outcome->artifact.path, "/s1/art_"));
-    assert_int_equal(trace_state(&f->test.trace, "c1"), TRACE_COMPLETED);
-    assert_string_equal(f->test.log.buf, "artifact c1");
+    assert_int_equal(tool_state(&f->trace, "c1"), TOOL_STATE_COMPLETED);
+    assert_string_equal(f->heard.words.buf, "artifact c1");
 }
 
 static void check_cut(struct bounded_rig *f, const struct outcome *outcome)
@@ -70,25 +71,25 @@ static void check_cut(struct bounded_rig *f, const struct outcome *outcome)
     assert_int_equal(outcome->type, OUTCOME_RESULT);
     assert_true(outcome->result.truncated);
     const char *output = outcome->result.output;
-    const struct json *json = json_parse(&f->test.arena, output, strlen(output), NULL);
+    const struct json *json = json_parse(&f->arena, output, strlen(output), NULL);
     assert_non_null(json);
     assert_true(json_bool(json_get(json, "truncated"), false));
     CLEANUP(strbuf) struct strbuf python = STRBUF_INIT;
     json_write(&python, json, JSON_PYTHON);
-    assert_true(python.len <= COMPACT_INLINE_MAX);
-    assert_true(python.len > COMPACT_INLINE_MAX - 12);
+    assert_true(python.len <= OUTPUT_LIMIT_INLINE_MAX);
+    assert_true(python.len > OUTPUT_LIMIT_INLINE_MAX - 12);
 }
 
-static void test_d39_without_a_store_the_output_is_cut_and_flagged(void **state)
+TEST_WITH(without_a_store_the_output_is_cut_and_flagged, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     CLEANUP(free) char *text = object_of(15000);
     f->tool.output = text;
-    scratch_remove(&f->test.scratch, "artifacts");
+    scratch_remove(&f->scratch, "artifacts");
     check_cut(f, run(f));
 
-    struct artifact_store *store = f->test.env.artifacts;
-    f->test.env.artifacts = NULL;
+    struct artifact_store *store = f->env.artifacts;
+    f->env.artifacts = NULL;
     check_cut(f, run(f));
 
     CLEANUP(strbuf) struct strbuf wide = STRBUF_INIT;
@@ -98,10 +99,10 @@ static void test_d39_without_a_store_the_output_is_cut_and_flagged(void **state)
     strbuf_addstr(&wide, "\"]");
     f->tool.output = wide.buf;
     check_cut(f, run(f));
-    f->test.env.artifacts = store;
+    f->env.artifacts = store;
 }
 
-static void test_errors_are_never_stored(void **state)
+TEST_WITH(errors_are_never_stored, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     CLEANUP(free) char *text = xasprintf("{\"status\":\"error\",\"error\":\"%020000d\"}", 0);
@@ -109,31 +110,31 @@ static void test_errors_are_never_stored(void **state)
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_FAILURE);
     assert_int_equal(strlen(outcome->failure.error), 3000);
-    assert_int_equal(artifact_store_count(f->test.env.artifacts, NULL), 0);
+    assert_int_equal(artifact_store_count(f->env.artifacts, NULL), 0);
 }
 
-static void test_numbers_keep_their_digits(void **state)
+TEST_WITH(numbers_keep_their_digits, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.output = "{ \"n\": 9007199254740993,\n\"f\": 1.50 }";
     assert_string_equal(run(f)->result.output, "{\"n\":9007199254740993,\"f\":1.50}");
 }
 
-static void close_gate(struct test_host *test, struct bounded_call *call)
+static void close_gate(struct bounded_rig *test, struct bounded_call *call)
 {
     (void)call;
-    trace_close_writes(&test->trace);
+    call_states_close_writes(&test->trace);
 }
 
-static void test_d34_nothing_is_stored_after_the_gate_closed(void **state)
+TEST_WITH(nothing_is_stored_after_the_gate_closed, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     CLEANUP(free) char *text = object_of(15000);
     f->tool.output = text;
-    f->test.on_done = close_gate;
+    f->on_done = close_gate;
     assert_int_equal(run(f)->type, OUTCOME_ARTIFACT);
     assert_int_equal(run(f)->type, OUTCOME_TIMEOUT);
-    assert_int_equal(artifact_store_count(f->test.env.artifacts, NULL), 1);
+    assert_int_equal(artifact_store_count(f->env.artifacts, NULL), 1);
 }
 
 struct push {
@@ -148,10 +149,10 @@ static void push_on(struct loop_task *task)
     if (push->cancels)
         bounded_cancel(push->cancels);
     else
-        fake_clock_advance(&push->f->test.fake, SECONDS(6));
+        fake_clock_advance(&push->f->fake, SECONDS(6));
 }
 
-static void let_go(struct test_host *test, struct bounded_call *call)
+static void let_go(struct bounded_rig *test, struct bounded_call *call)
 {
     (void)call;
     fake_tool_let_go(test->data);
@@ -167,46 +168,32 @@ static void store_behind(struct bounded_rig *f, bool cancel)
     fake_tool_init(&busy, "busy", EFFECT_READ_ONLY);
     fake_tool_on_pool(&busy);
     busy.hangs = true;
-    f->test.data = &busy;
-    f->test.on_done = let_go;
-    test_host_start(&f->test, &busy.tool, "c2", 1000, 1000);
-    struct bounded_call *call = test_host_start(&f->test, &f->tool.tool, "c1", 60, 5);
+    f->data = &busy;
+    f->on_done = let_go;
+    bounded_rig_start(f, &busy.tool, "c2", 1000, 1000);
+    struct bounded_call *call = bounded_rig_start(f, &f->tool.tool, "c1", 60, 5);
     push.cancels = cancel ? call : NULL;
-    loop_post(f->test.loop, &push.task, push_on);
-    test_host_run(&f->test);
-    check_cut(f, &f->test.outcomes[0]);
+    loop_post(f->loop, &push.task, push_on);
+    bounded_rig_run(f);
+    check_cut(f, &f->heard.outcomes[0]);
     fake_tool_release(&busy);
 }
 
-static void test_d39_a_store_that_takes_too_long_has_failed(void **state)
+TEST_WITH(a_store_that_takes_too_long_has_failed, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     store_behind(f, false);
-    assert_non_null(strstr(f->test.log.buf, "late c1 (6000 ms)"));
+    assert_non_null(strstr(f->heard.words.buf, "late c1 (6000 ms)"));
 }
 
-static void test_cancel_does_not_wait_for_the_store(void **state)
+TEST_WITH(cancel_does_not_wait_for_the_store, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     store_behind(f, true);
-    assert_non_null(strstr(f->test.log.buf, "late c1 (0 ms)"));
+    assert_non_null(strstr(f->heard.words.buf, "late c1 (0 ms)"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_read, tear_down)
-
-int main(void)
+void test_begin(void)
 {
     setenv("UV_THREADPOOL_SIZE", "1", 1);
-    const struct CMUnitTest tests[] = {
-        TEST(test_d38_twelve_thousand_characters_stay_inline),
-        TEST(test_long_strings_are_compacted_before_they_are_measured),
-        TEST(test_d37_the_artifact_holds_the_whole),
-        TEST(test_d39_without_a_store_the_output_is_cut_and_flagged),
-        TEST(test_errors_are_never_stored),
-        TEST(test_numbers_keep_their_digits),
-        TEST(test_d39_a_store_that_takes_too_long_has_failed),
-        TEST(test_cancel_does_not_wait_for_the_store),
-        TEST(test_d34_nothing_is_stored_after_the_gate_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

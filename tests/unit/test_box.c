@@ -1,4 +1,4 @@
-/* Boxes: real processes, a harness that only speaks the protocol (support/fake_harness.sh). */
+/* Tests of boxes: real processes, with a harness that only speaks the protocol (support/fake_harness.sh). */
 
 #include "base/file.h"
 #include "base/json.h"
@@ -6,14 +6,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/box.h"
-#include <setjmp.h>
+#include "support/test.h"
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static const char harness[] = SOURCE_DIR "/tests/support/fake_harness.sh";
 static struct loop *loop;
@@ -91,7 +88,7 @@ static void start(struct holder *holder, const struct sandbox_engine *engine, co
 {
     struct err err = ERR_INIT;
     struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = on_idle, .user = holder};
-    struct box_spec spec = {.engine = engine, .harness = harness, .workspace = "/tmp", .secrets = secrets};
+    struct box_options spec = {.engine = engine, .harness = harness, .workspace = "/tmp", .secrets = secrets};
     strbuf_init(&holder->got);
     holder->box = box_start(loop, &spec, "keyturn-test", &listener, &err);
     if (!holder->box)
@@ -129,7 +126,7 @@ static int end(void **state)
     }
 #define REQUEST(script) "{\"execution_id\":\"e1\",\"script\":\"" script "\"}\n"
 
-/* Whoever has died but is not buried yet does not count. */
+/* A zombie does not count as alive. */
 static bool is_alive(int pid)
 {
     char path[64];
@@ -148,9 +145,8 @@ static void assert_dies(int pid)
         fail_msg("process %d lives on", pid);
 }
 
-static void test_one_script(void **state)
+TEST_WITH(one_script, begin, end)
 {
-    (void)state;
     struct sandbox_engine engine = ENGINE("{harness}", "noise", "complain", "{workspace}");
     struct holder holder = {.request = REQUEST("fine")};
     start(&holder, &engine, NULL);
@@ -164,7 +160,6 @@ static void test_one_script(void **state)
     assert_true(box_channel(holder.box)->ordered);
     assert_string_equal(box_layers(holder.box), "{\"fake\":true}");
     assert_string_equal(box_name(holder.box), "keyturn-test");
-    assert_string_equal(box_workspace(holder.box), "/tmp");
     assert_string_equal(box_complaints(holder.box), "line one\n  line two\n");
     assert_true(box_kept_still(holder.box));
     finish(&holder);
@@ -193,34 +188,31 @@ static void look_for_notes(struct loop_timer *timer)
         loop_stop(loop);
 }
 
-static void test_what_nobody_listens_to(void **state)
+TEST_WITH(output_without_a_listener, begin, end)
 {
-    (void)state;
     struct sandbox_engine engine = ENGINE("{harness}", "unordered");
     struct holder holder = {.request = REQUEST("late")};
     start(&holder, &engine, NULL);
     loop_run(loop);
     assert_false(box_channel(holder.box)->ordered);
-    assert_null(box_workspace(holder.box)); /* the engine has no place for one */
     /* A script that is over only when its listener has gone. */
     ask(&holder, REQUEST("late"));
     box_channel(holder.box)->received = NULL;
     assert_false(box_is_idle(holder.box));
     loop_run(loop);
     assert_int_equal(holder.idle, 1);
-    /* And then says one more thing. */
+    /* Then it sends one more event. */
     looking.box = holder.box;
     loop_timer_start(loop, &looking.timer, 0, look);
     loop_run(loop);
     finish(&holder);
 }
 
-/* What the harness tells of its tools when it has loaded them is nobody's script and no noise. */
-static void test_notes(void **state)
+/* Messages about loaded tools belong to no script and do not count as noise. */
+TEST_WITH(notes, begin, end)
 {
     static const char note[] =
         "{\"type\":\"log\",\"execution_id\":null,\"message\":\"tools: b.py: broken\",\"level\":\"error\"}\n";
-    (void)state;
     CLEANUP(free) char *both = xasprintf("%s%s", note, note);
     struct sandbox_engine engine = ENGINE("{harness}", "complain", "note");
     struct holder holder = {.request = REQUEST("fine")};
@@ -231,7 +223,7 @@ static void test_notes(void **state)
     assert_non_null(strstr(line, "tools: b.py: broken; tools: b.py: broken"));
     assert_true(box_is_idle(holder.box));
     assert_true(box_kept_still(holder.box));
-    /* A harness that had to load them again tells it again, between scripts too. */
+    /* A harness that loads them again reports them again, between scripts too. */
     CLEANUP(free) char *three = xasprintf("%s%s", both, note);
     ask(&holder, REQUEST("note"));
     loop_run(loop);
@@ -254,9 +246,8 @@ static void test_notes(void **state)
     finish(&noisy);
 }
 
-static void test_secrets_come_by_the_environment(void **state)
+TEST_WITH(secrets_come_by_the_environment, begin, end)
 {
-    (void)state;
     static const char *const names[] = {"BOX_SECRET", "BOX_MISSING", NULL};
     setenv("BOX_SECRET", "sesame", 1);
     struct sandbox_engine engine = ENGINE("{harness}");
@@ -281,9 +272,8 @@ static void assert_fails(struct sandbox_engine *engine, const char *request, con
     finish(&holder);
 }
 
-static void test_failures_name_their_cause(void **state)
+TEST_WITH(failures_name_their_cause, begin, end)
 {
-    (void)state;
     struct sandbox_engine missing = ENGINE("no-such-sandbox");
     assert_fails(&missing, NULL, "cannot start no-such-sandbox: it is not in PATH");
     struct sandbox_engine leaves = ENGINE("{harness}", "complain", "leave");
@@ -293,24 +283,23 @@ static void test_failures_name_their_cause(void **state)
     struct sandbox_engine killed = ENGINE("sh", "-c", "kill -9 $$");
     assert_fails(&killed, NULL, "fake was killed by signal 9 before it was ready");
     struct sandbox_engine placeless = ENGINE("{harness}", "{host}");
-    struct box_spec spec = {.engine = &placeless};
+    struct box_options spec = {.engine = &placeless};
     struct err err = ERR_INIT;
     assert_null(box_start(loop, &spec, "x", &(struct box_listener){0}, &err));
     assert_non_null(strstr(err.text, "needs a host"));
 }
 
-/* What some say that never get ready is known, and comes with what to do. */
-static void test_known_causes(void **state)
+/* Known error messages of a harness that never gets ready come with what to do. */
+TEST_WITH(known_causes, begin, end)
 {
-    (void)state;
     struct sandbox_engine none = ENGINE("sh", "-c", "echo \"Error: $0: image not known\" >&2; exit 125", "{image}");
     assert_fails(&none, NULL,
-                 "there is no image " BOX_IMAGE
-                 " (./dev image makes it): fake ended with status 125 before it was ready: "
+                 "image " BOX_IMAGE
+                 " does not exist; ./dev image builds it: fake ended with status 125 before it was ready: "
                  "Error: " BOX_IMAGE ": image not known");
     struct sandbox_engine old = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2", "{image}");
     assert_fails(&old, NULL,
-                 "the harness there is of another version (./dev image makes the image anew): fake ended with status 2 "
+                 "the harness there is of another version (./dev image rebuilds the image): fake ended with status 2 "
                  "before it was ready: keyturn-harness: unknown option");
     struct sandbox_engine installed = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2");
     assert_fails(
@@ -320,9 +309,8 @@ static void test_known_causes(void **state)
 }
 
 /* Of many words the last are shown, from the beginning of a line, a word or at least a character. */
-static void test_long_complaints(void **state)
+TEST_WITH(long_complaints, begin, end)
 {
-    (void)state;
     struct sandbox_engine lines = ENGINE("sh", "-c", "printf 'a %0290d\\nthe end\\n' 1 >&2; exit 1");
     assert_fails(&lines, NULL, "fake ended with status 1 before it was ready: … the end");
     struct sandbox_engine words = ENGINE("sh", "-c", "printf 'aaaa %0290d the end\\n' 1 >&2; exit 1");
@@ -340,9 +328,8 @@ static void test_long_complaints(void **state)
     assert_fails(&letters, NULL, text.buf);
 }
 
-static void test_second_try(void **state)
+TEST_WITH(second_try, begin, end)
 {
-    (void)state;
     struct sandbox_engine engine = ENGINE("sh", "-c", "echo cgroups in hybrid mode >&2; exit 1");
     engine.retry_on = "hybrid mode";
     engine.retry = (char *[]){"-e", NULL};
@@ -356,9 +343,8 @@ static void test_second_try(void **state)
     finish(&holder);
 }
 
-static void test_not_ready_in_time(void **state)
+TEST_WITH(not_ready_in_time, begin, end)
 {
-    (void)state;
     struct loop *real = loop;
     struct fake_clock fake;
     fake_clock_init(&fake);
@@ -374,9 +360,8 @@ static void test_not_ready_in_time(void **state)
     loop = real;
 }
 
-static void test_a_flood_before_it_is_ready(void **state)
+TEST_WITH(a_flood_before_it_is_ready, begin, end)
 {
-    (void)state;
     struct sandbox_engine engine = ENGINE("yes");
     struct holder holder = {0};
     start(&holder, &engine, NULL);
@@ -386,9 +371,8 @@ static void test_a_flood_before_it_is_ready(void **state)
     finish(&holder);
 }
 
-static void test_close_and_free(void **state)
+TEST_WITH(close_and_free, begin, end)
 {
-    (void)state;
     struct sandbox_engine engine = ENGINE("{harness}");
     struct holder holder = {0};
     start(&holder, &engine, NULL);
@@ -420,16 +404,15 @@ static void test_close_and_free(void **state)
     box_free(NULL);
 }
 
-static void test_stop(void **state)
+TEST_WITH(stop, begin, end)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-box-", &err);
     CLEANUP(free) char *script = xasprintf("echo {name} >> %s/stopped", folder);
     CLEANUP(free) char *made = xasprintf("%s/stopped", folder);
     struct sandbox_engine engine = ENGINE("{harness}");
     engine.stop = (char *[]){"sh", "-c", script, NULL};
-    /* One that leaves by itself needs no stopping. */
+    /* A box that exits needs no stopping. */
     struct holder left = {.request = REQUEST("leave")};
     start(&left, &engine, NULL);
     loop_run(loop);
@@ -446,11 +429,9 @@ static void test_stop(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-/* However the program ends: here by a signal that nobody can catch, while the harness sits behind a process that does
- * not look at its stdin. */
-static void test_nothing_outlives_the_program(void **state)
+/* However the program ends: here by SIGKILL, while the harness is behind a process that does not read its stdin. */
+TEST_WITH(nothing_outlives_the_program, begin, end)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t program = fork();
@@ -471,24 +452,4 @@ static void test_nothing_outlives_the_program(void **state)
     assert_dies(pid);
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_script, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_nobody_listens_to, begin, end),
-        cmocka_unit_test_setup_teardown(test_notes, begin, end),
-        cmocka_unit_test_setup_teardown(test_secrets_come_by_the_environment, begin, end),
-        cmocka_unit_test_setup_teardown(test_failures_name_their_cause, begin, end),
-        cmocka_unit_test_setup_teardown(test_known_causes, begin, end),
-        cmocka_unit_test_setup_teardown(test_long_complaints, begin, end),
-        cmocka_unit_test_setup_teardown(test_second_try, begin, end),
-        cmocka_unit_test_setup_teardown(test_not_ready_in_time, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_flood_before_it_is_ready, begin, end),
-        cmocka_unit_test_setup_teardown(test_close_and_free, begin, end),
-        cmocka_unit_test_setup_teardown(test_stop, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing_outlives_the_program, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

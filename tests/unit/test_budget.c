@@ -1,20 +1,16 @@
 /* The envelope of a turn, on a fake clock. */
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/message.h"
 #include "support/event_json.h"
-#include "tools/deadline.h"
+#include "support/test.h"
 #include "turn/budget.h"
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct fake_clock fake;
@@ -53,9 +49,8 @@ static void advance_s(struct fixture *f, double seconds)
     fake_clock_advance(&f->fake, (int64_t)llround(seconds * 1e6));
 }
 
-static void defaults_are_those_of_the_specification(void **state)
+TEST(defaults_are_those_of_the_specification)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     open_turn(&f);
@@ -71,9 +66,8 @@ static void defaults_are_those_of_the_specification(void **state)
     assert_int_equal(budget_exhausted(&f.budget), -1);
 }
 
-static void tool_calls_follow_steps_unless_given(void **state)
+TEST(tool_calls_follow_steps_unless_given)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.steps = 9;
@@ -87,9 +81,8 @@ static void tool_calls_follow_steps_unless_given(void **state)
     assert_false(budget_claim_tool_call(&f.budget));
 }
 
-static void claims_end_at_the_limit(void **state)
+TEST(claims_end_at_the_limit)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.steps = 2;
@@ -121,9 +114,8 @@ static void *claim_many(void *data)
     return granted;
 }
 
-static void threads_together_never_pass_the_limit(void **state)
+TEST(threads_together_never_pass_the_limit)
 {
-    (void)state;
     struct fixture f;
     pthread_t threads[THREADS];
     size_t all = 0;
@@ -132,7 +124,7 @@ static void threads_together_never_pass_the_limit(void **state)
     open_turn(&f);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, claim_many, &f.budget), 0);
-    budget_extend(&f.budget, BUDGET_TOOL_CALLS, 0.5); /* the user says "go on" meanwhile */
+    budget_extend(&f.budget, BUDGET_TOOL_CALLS, 0.5); /* the user continues meanwhile */
     for (int i = 0; i < THREADS; i++) {
         void *granted;
         assert_int_equal(pthread_join(threads[i], &granted), 0);
@@ -146,9 +138,8 @@ static void threads_together_never_pass_the_limit(void **state)
     assert_float_equal(budget_used(&f.budget, BUDGET_TOOL_CALLS), GRANTS + GRANTS / 2, 0);
 }
 
-static void the_deadline_is_absolute_and_monotonic(void **state)
+TEST(the_deadline_is_absolute_and_monotonic)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.wall_s = 1;
@@ -165,9 +156,8 @@ static void the_deadline_is_absolute_and_monotonic(void **state)
     assert_float_equal(budget_used(&f.budget, BUDGET_WALL_MS), 6000, 0);
 }
 
-static void a_held_clock_uses_no_budget_D31(void **state)
+TEST(a_held_clock_uses_no_budget_D31)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.wall_s = 10;
@@ -183,9 +173,8 @@ static void a_held_clock_uses_no_budget_D31(void **state)
     assert_true(budget_expired(&f.budget));
 }
 
-static void the_hard_wait_has_a_floor_D25(void **state)
+TEST(the_hard_wait_has_a_floor_D25)
 {
-    (void)state;
     static const double cases[][3] = {{60, 45, 45}, {30, 45, 30}, {2, 45, 5}, {100, 10, 10},
                                       {7, 10, 7},   {60, 2, 5},   {0, 45, 5}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -197,9 +186,8 @@ static void the_hard_wait_has_a_floor_D25(void **state)
     }
 }
 
-static void the_token_tells_the_true_time_D26(void **state)
+TEST(the_token_tells_the_true_time_D26)
 {
-    (void)state;
     static const double cases[][3] = {{2, 45, 2}, {0, 45, 0}, {60, 45, 45}, {60, 2, 2}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct fixture f;
@@ -214,9 +202,8 @@ static void the_token_tells_the_true_time_D26(void **state)
     }
 }
 
-static void tokens_and_cost_end_a_turn_in_order(void **state)
+TEST(tokens_and_cost_end_a_turn_in_order)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.steps = 1;
@@ -243,9 +230,8 @@ static void tokens_and_cost_end_a_turn_in_order(void **state)
     assert_int_equal(f.budget.used.cache_read, 0);
 }
 
-static void calls_and_reflections_never_end_a_turn_D44(void **state)
+TEST(calls_and_reflections_never_end_a_turn_D44)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.tool_calls = 1;
@@ -257,9 +243,8 @@ static void calls_and_reflections_never_end_a_turn_D44(void **state)
     assert_int_equal(budget_exhausted(&f.budget), -1);
 }
 
-static void a_price_that_is_not_known_is_told_so(void **state)
+TEST(unknown_price_is_reported)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.cost_usd = 1;
@@ -274,9 +259,8 @@ static void a_price_that_is_not_known_is_told_so(void **state)
     assert_float_equal(budget_used(&f.budget, BUDGET_INPUT_TOKENS), 30, 0);
 }
 
-static void each_key_warns_once(void **state)
+TEST(each_key_warns_once)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.steps = 5;
@@ -298,9 +282,8 @@ static void each_key_warns_once(void **state)
     assert_int_equal(budget_warning(&f.budget, 0.8), BUDGET_STEPS);
 }
 
-static void going_on_adds_a_share_of_the_first_limit(void **state)
+TEST(going_on_adds_a_share_of_the_first_limit)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.input_tokens = 100;
@@ -317,7 +300,7 @@ static void going_on_adds_a_share_of_the_first_limit(void **state)
     budget_extend(&f.budget, BUDGET_WALL_MS, 0.5);
     assert_float_equal(budget_limit(&f.budget, BUDGET_WALL_MS), 90000, 0);
     assert_float_equal(budget_remaining_s(&f.budget), 90, 1e-9);
-    advance_s(&f, 200); /* far past: going on must be possible all the same */
+    advance_s(&f, 200); /* far past the limit: continuing must still be possible */
     budget_extend(&f.budget, BUDGET_WALL_MS, 0.5);
     assert_float_equal(budget_remaining_s(&f.budget), 30, 1e-9);
 
@@ -333,9 +316,8 @@ static void going_on_adds_a_share_of_the_first_limit(void **state)
     assert_float_equal(budget_limit(&f.budget, BUDGET_STEPS), 12, 0);
 }
 
-static void options_set_every_key_of_the_contract(void **state)
+TEST(options_set_every_key_of_the_contract)
 {
-    (void)state;
     struct budget_limits limits = budget_defaults();
     struct err err = ERR_INIT;
     static const char *const good[] = {"wall_s=2.5",    "steps=9",          "tool_calls=0",
@@ -355,9 +337,8 @@ static void options_set_every_key_of_the_contract(void **state)
     assert_float_equal(limits.tool_cap_s, 3, 0);
 }
 
-static void options_that_mean_nothing_are_refused(void **state)
+TEST(options_that_mean_nothing_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "steps=-1",   "steps=-0", "wall_s=-2",    "wall_s=nan", "wall_s=NaN", "wall_s=inf",
         "steps=two",  "steps=",   "steps",        "steps=2.5",  "steps= 2",   "steps=2 ",
@@ -381,9 +362,8 @@ static void options_that_mean_nothing_are_refused(void **state)
     assert_non_null(strstr(err.text, "reflections"));
 }
 
-static void absurd_limits_do_no_harm(void **state)
+TEST(absurd_limits_do_no_harm)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     f.limits.wall_s = 1e300;
@@ -399,9 +379,8 @@ static void absurd_limits_do_no_harm(void **state)
     assert_true(budget_claim_step(&f.budget));
 }
 
-static void snapshot_and_events_have_their_keys(void **state)
+TEST(snapshot_and_events_have_their_keys)
 {
-    (void)state;
     struct fixture f;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     start(&f);
@@ -419,28 +398,4 @@ static void snapshot_and_events_have_their_keys(void **state)
     assert_string_equal(used_json(&f.budget),
                         "{\"wall_ms\":1500,\"steps\":1,\"tool_calls\":0,\"reflections\":0,"
                         "\"context_tokens\":0,\"input_tokens\":0,\"output_tokens\":0,\"cost_usd\":0}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_those_of_the_specification),
-        cmocka_unit_test(tool_calls_follow_steps_unless_given),
-        cmocka_unit_test(claims_end_at_the_limit),
-        cmocka_unit_test(threads_together_never_pass_the_limit),
-        cmocka_unit_test(the_deadline_is_absolute_and_monotonic),
-        cmocka_unit_test(a_held_clock_uses_no_budget_D31),
-        cmocka_unit_test(the_hard_wait_has_a_floor_D25),
-        cmocka_unit_test(the_token_tells_the_true_time_D26),
-        cmocka_unit_test(tokens_and_cost_end_a_turn_in_order),
-        cmocka_unit_test(calls_and_reflections_never_end_a_turn_D44),
-        cmocka_unit_test(a_price_that_is_not_known_is_told_so),
-        cmocka_unit_test(each_key_warns_once),
-        cmocka_unit_test(going_on_adds_a_share_of_the_first_limit),
-        cmocka_unit_test(options_set_every_key_of_the_contract),
-        cmocka_unit_test(options_that_mean_nothing_are_refused),
-        cmocka_unit_test(absurd_limits_do_no_harm),
-        cmocka_unit_test(snapshot_and_events_have_their_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

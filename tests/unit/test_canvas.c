@@ -1,12 +1,9 @@
-/* Cells: what is painted stays where it belongs, and nothing that a terminal must not see gets into one. */
+/* Tests of cells: painted text stays in its rectangle, and no cell holds what a terminal must not receive. */
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "canvas.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "screen/canvas.h"
+#include "support/test.h"
 
 static struct canvas canvas;
 
@@ -30,7 +27,7 @@ static struct rect all(void)
     return rect_make(0, 0, canvas.rows, canvas.cols);
 }
 
-/* No half characters: every wide cell has an empty one behind it, and there is no other empty one. */
+/* No half characters: an empty cell follows every wide one, and there is no other empty cell. */
 static void assert_whole(void)
 {
     for (int row = 0; row < canvas.rows; row++) {
@@ -61,9 +58,8 @@ static void assert_shows(const char *expected)
     assert_whole();
 }
 
-static void test_text_stays_in_its_rectangle(void **state)
+TEST_WITH(text_stays_in_its_rectangle, make, drop)
 {
-    (void)state;
     struct rect in = rect_make(1, 5, 2, 4);
     assert_int_equal(canvas_str(&canvas, in, 0, 0, LOOK_TEXT, "abcdef"), 4);
     assert_int_equal(canvas_str(&canvas, in, 1, -2, LOOK_TEXT, "abcdef"), 6);
@@ -74,9 +70,8 @@ static void test_text_stays_in_its_rectangle(void **state)
     assert_shows("\n     abcd\n     cdef\n");
 }
 
-static void test_rectangles_off_the_canvas_are_harmless(void **state)
+TEST_WITH(rectangles_off_the_canvas_are_harmless, make, drop)
 {
-    (void)state;
     canvas_str(&canvas, rect_make(-3, -3, 4, 6), 3, 0, LOOK_TEXT, "abcdefgh");
     canvas_str(&canvas, rect_make(3, 18, 9, 9), 0, 0, LOOK_TEXT, "xyz");
     canvas_fill(&canvas, rect_make(-10, -10, 5, 5), LOOK_ERROR);
@@ -85,9 +80,8 @@ static void test_rectangles_off_the_canvas_are_harmless(void **state)
     assert_shows("def\n\n\n                  xy\n");
 }
 
-static void test_wide_characters_are_never_split(void **state)
+TEST_WITH(wide_characters_are_never_split, make, drop)
 {
-    (void)state;
     canvas_str(&canvas, rect_make(0, 0, 1, 3), 0, 0, LOOK_TEXT, "日本");
     canvas_str(&canvas, rect_make(1, 0, 1, 20), 0, -1, LOOK_TEXT, "日本");
     canvas_str(&canvas, all(), 2, 19, LOOK_TEXT, "日");
@@ -95,9 +89,8 @@ static void test_wide_characters_are_never_split(void **state)
     assert_int_equal(canvas_str(&canvas, rect_make(0, 0, 1, 3), 0, 0, LOOK_TEXT, "日本"), 3);
 }
 
-static void test_overwriting_half_of_a_wide_one_leaves_a_blank(void **state)
+TEST_WITH(overwriting_half_of_a_wide_one_leaves_a_blank, make, drop)
 {
-    (void)state;
     canvas_str(&canvas, all(), 0, 0, LOOK_TEXT, "日本語");
     canvas_str(&canvas, all(), 0, 1, LOOK_TEXT, "x");
     canvas_str(&canvas, all(), 0, 4, LOOK_TEXT, "y");
@@ -108,9 +101,8 @@ static void test_overwriting_half_of_a_wide_one_leaves_a_blank(void **state)
     assert_shows("    y\n");
 }
 
-static void test_marks_join_the_character_before(void **state)
+TEST_WITH(marks_join_the_character_before, make, drop)
 {
-    (void)state;
     assert_int_equal(canvas_str(&canvas, all(), 0, 0, LOOK_TEXT, "e\xCC\x81x"), 2);
     assert_string_equal(canvas.cells[0].text, "e\xCC\x81");
     assert_string_equal(canvas.cells[1].text, "x");
@@ -125,7 +117,7 @@ static void test_marks_join_the_character_before(void **state)
     assert_string_equal(canvas.cells[21].text, "b");
     assert_whole();
 
-    /* One that was scrolled away takes its marks with it; one without a character says what it is. */
+    /* A character that was scrolled away takes its marks with it. A mark without a character is shown as such. */
     canvas_str(&canvas, all(), 2, -1, LOOK_TEXT, "e\xCC\x81x");
     assert_string_equal(canvas.cells[40].text, "x");
     assert_int_equal(canvas_str(&canvas, all(), 3, 0, LOOK_TEXT, "\xCC\x81x"), 9);
@@ -134,27 +126,24 @@ static void test_marks_join_the_character_before(void **state)
     assert_string_equal(canvas.cells[0].text, "o\xCC\x88");
 }
 
-static void test_foreign_text_is_made_harmless(void **state)
+TEST_WITH(foreign_text_is_made_harmless, make, drop)
 {
-    (void)state;
     canvas_text(&canvas, all(), 0, 0, LOOK_TEXT, "a\x1B[2J\n\x7F", 7);
     canvas_text(&canvas, all(), 1, 0, LOOK_TEXT, "x\xE2\x80\xAEy\xC2\x9B", 7);
     canvas_text(&canvas, all(), 2, 0, LOOK_TEXT, "\xFF\xC0z\0!", 5);
     assert_shows("a^[[2J^J^?\nx<U+202E>y<U+009B>\n\xEF\xBF\xBD\xEF\xBF\xBDz^@!\n");
 }
 
-static void test_tabs_count_from_the_beginning_of_the_text(void **state)
+TEST_WITH(tabs_count_from_the_beginning_of_the_text, make, drop)
 {
-    (void)state;
     canvas_str(&canvas, all(), 0, 2, LOOK_TEXT, "a\tb");
     canvas_str(&canvas, all(), 1, -4, LOOK_TEXT, "a\tb");
     assert_int_equal(canvas_columns(&canvas, "a\tb", 3), 9);
     assert_shows("  a       b\n    b\n");
 }
 
-static void test_right_edge(void **state)
+TEST_WITH(right_edge, make, drop)
 {
-    (void)state;
     canvas_right(&canvas, all(), 0, 0, LOOK_TEXT, "日x");
     canvas_right(&canvas, all(), 1, 2, LOOK_TEXT, "end");
     canvas_right(&canvas, rect_make(2, 0, 1, 3), 0, 0, LOOK_TEXT, "abcdef");
@@ -162,10 +151,9 @@ static void test_right_edge(void **state)
     assert_shows("                 日x\n               end\ndef\n3 of 4\n");
 }
 
-static void test_what_is_cut_says_so(void **state)
+TEST_WITH(cut_text_is_marked, make, drop)
 {
     struct rect place = rect_make(0, 1, 1, 5);
-    (void)state;
     assert_int_equal(canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "abcde", 5), 5);
     assert_shows(" abcde\n");
     assert_int_equal(canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "abcdef", 6), 5);
@@ -174,7 +162,7 @@ static void test_what_is_cut_says_so(void **state)
     canvas_clear(&canvas);
     canvas_cut(&canvas, place, 0, -1, LOOK_TEXT, "abcdef", 6);
     assert_shows(" bcdef\n");
-    /* A wide one that sticks out, and marks behind the last one that does not. */
+    /* A wide character that sticks out, and marks after the last one that does not. */
     canvas_clear(&canvas);
     canvas_cut(&canvas, place, 0, 0, LOOK_TEXT, "日本語", strlen("日本語"));
     assert_shows(" 日本…\n");
@@ -187,9 +175,8 @@ static void test_what_is_cut_says_so(void **state)
     assert_whole();
 }
 
-static void test_ascii_has_a_twin_for_every_sign(void **state)
+TEST_WITH(ascii_has_a_twin_for_every_sign, make, drop)
 {
-    (void)state;
     for (enum sign sign = 0; sign < SIGN_COUNT; sign++) {
         canvas.ascii = false;
         const char *fine = canvas_sign(&canvas, sign);
@@ -204,9 +191,8 @@ static void test_ascii_has_a_twin_for_every_sign(void **state)
     assert_shows("62 - all -1 ~\ncaf<U+00E9> <U+2212>\ne<U+0301>?\n");
 }
 
-static void test_frame(void **state)
+TEST_WITH(frame, make, drop)
 {
-    (void)state;
     canvas_resize(&canvas, 4, 30);
     struct rect inside = canvas_frame(&canvas, all(), "3 tools", "5 calls", false);
     assert_shows("┌─ 3 tools ──────── 5 calls ─┐\n│                            │\n│                            │\n"
@@ -236,9 +222,8 @@ static void test_frame(void **state)
     assert_shows("+-[a - b]--+\n|          |\n+----------+\n");
 }
 
-static void test_frames_of_every_size(void **state)
+TEST_WITH(frames_of_every_size, make, drop)
 {
-    (void)state;
     for (int rows = 0; rows <= 4; rows++) {
         for (int cols = 0; cols <= 20; cols++) {
             canvas_clear(&canvas);
@@ -252,9 +237,8 @@ static void test_frames_of_every_size(void **state)
     }
 }
 
-static void test_dump_of_roles(void **state)
+TEST_WITH(dump_of_roles, make, drop)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     canvas_str(&canvas, all(), 0, 1, LOOK_STATUS, "live");
     canvas_str(&canvas, all(), 0, 5, LOOK_TEXT, "!");
@@ -267,9 +251,8 @@ static void test_dump_of_roles(void **state)
                                  "2: 0-2 select, 3 select+underline+bold, 4-19 select\ncursor: 3, 7\n");
 }
 
-static void test_resize_and_release(void **state)
+TEST_WITH(resize_and_release, make, drop)
 {
-    (void)state;
     canvas_resize(&canvas, 0, 0);
     canvas_str(&canvas, rect_make(0, 0, 1, 1), 0, 0, LOOK_TEXT, "x");
     canvas_frame(&canvas, rect_make(0, 0, 10, 10), "t", "n", true);
@@ -277,26 +260,4 @@ static void test_resize_and_release(void **state)
     canvas_resize(&canvas, 2, 2);
     canvas_str(&canvas, all(), 1, 1, LOOK_TEXT, "x");
     assert_shows("\n x\n");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make, drop)
-    const struct CMUnitTest tests[] = {
-        CASE(test_text_stays_in_its_rectangle),
-        CASE(test_rectangles_off_the_canvas_are_harmless),
-        CASE(test_wide_characters_are_never_split),
-        CASE(test_overwriting_half_of_a_wide_one_leaves_a_blank),
-        CASE(test_marks_join_the_character_before),
-        CASE(test_foreign_text_is_made_harmless),
-        CASE(test_tabs_count_from_the_beginning_of_the_text),
-        CASE(test_right_edge),
-        CASE(test_what_is_cut_says_so),
-        CASE(test_ascii_has_a_twin_for_every_sign),
-        CASE(test_frame),
-        CASE(test_frames_of_every_size),
-        CASE(test_dump_of_roles),
-        CASE(test_resize_and_release),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
-/* Control groups, where this machine lets us make any: that what is said is what the kernel has, and that nothing
- * stays. */
+/* Tests of control groups, if this machine lets us make any: the kernel has the limits that were set, and no group is
+ * left. */
 
 #include "base/mem.h"
-#include "sandbox/cgroup.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "sandbox/limits.h"
+#include "support/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
-/* The number that a child of ours, once it has joined, finds in a file of its group; -1: there is none. */
+/* Returns the number that a child finds in a file of its group after joining; -1: none. */
 static long limit_inside(const struct cgroup *group, const char *controller, const char *v1, const char *v2)
 {
     CLEANUP(free)
@@ -40,22 +37,7 @@ static long limit_inside(const struct cgroup *group, const char *controller, con
     return got > 0 ? strtol(text, NULL, 10) : -1;
 }
 
-static void test_limits(void **state)
-{
-    (void)state;
-    if (!cgroup_works())
-        skip();
-    CLEANUP(free) char *name = xasprintf("keyturn-cgroup-%d", (int)getpid());
-    struct cgroup *group = cgroup_new(name, &(struct cgroup_limits){.memory_mb = 48, .pids = 17, .cpu_percent = 30});
-    assert_non_null(group);
-    assert_int_equal(limit_inside(group, "memory", "memory.limit_in_bytes", "memory.max"), 48 << 20);
-    assert_int_equal(limit_inside(group, "cpu", "cpu.cfs_quota_us", "cpu.max"), 30000);
-    assert_int_equal(limit_inside(group, "pids", "pids.max", "pids.max"), 17);
-    assert_false(cgroup_ran_out(group));
-    cgroup_free(group);
-}
-
-/* Where groups of a controller are made that has a tree of its own; NULL: here it has none, or we may not. */
+/* Returns where to make groups of a controller that has its own tree; NULL if it has none or we may not. */
 static char *tree_of(const char *controller)
 {
     CLEANUP(free)
@@ -71,11 +53,10 @@ static char *tree_of(const char *controller)
     return xstrdup(path);
 }
 
-/* What a keyturn that was killed left is removed, and a group that is there already holds all the same. The first of
- * the tests, for it is looked for only once. */
-static void test_what_was_left(void **state)
+/* A new keyturn removes what a killed one left, and an existing group still limits. This test must be the first,
+ * because leftovers are searched only once. */
+TEST(leftover_groups_are_removed)
 {
-    (void)state;
     pid_t gone = fork();
     if (gone == 0)
         _exit(0);
@@ -97,21 +78,24 @@ static void test_what_was_left(void **state)
     assert_int_equal(access(same, F_OK), -1);
 }
 
-static void test_nothing(void **state)
+TEST(limits)
 {
-    (void)state;
+    if (!cgroup_works())
+        skip();
+    CLEANUP(free) char *name = xasprintf("keyturn-cgroup-%d", (int)getpid());
+    struct cgroup *group = cgroup_new(name, &(struct cgroup_limits){.memory_mb = 48, .pids = 17, .cpu_percent = 30});
+    assert_non_null(group);
+    assert_int_equal(limit_inside(group, "memory", "memory.limit_in_bytes", "memory.max"), 48 << 20);
+    assert_int_equal(limit_inside(group, "cpu", "cpu.cfs_quota_us", "cpu.max"), 30000);
+    assert_int_equal(limit_inside(group, "pids", "pids.max", "pids.max"), 17);
+    assert_false(cgroup_ran_out(group));
+    cgroup_free(group);
+}
+
+TEST(nothing)
+{
     assert_null(cgroup_new("keyturn-cgroup-none", &(struct cgroup_limits){0}));
     assert_null(cgroup_join(NULL));
     assert_false(cgroup_ran_out(NULL));
     cgroup_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_left),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,22 @@
-/* Changes: what is proposed is what is written, or nothing is. */
+/* Tests of changes: the program writes exactly what was proposed, or nothing. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
 #include "tools/change.h"
 #include "tools/diff.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 static struct tool_rig rig;
 
@@ -99,9 +96,8 @@ static void link_to(const char *target, const char *name)
     assert_int_equal(symlink(target, path), 0);
 }
 
-static void test_sides(void **state)
+TEST_WITH(sides, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a.txt", "old\n");
     scratch_chmod(&rig.files, "a.txt", 04755);
     struct change_set *set = change_set_new();
@@ -137,9 +133,8 @@ static void test_sides(void **state)
     change_set_free(NULL);
 }
 
-static void test_what_cannot_be_changed(void **state)
+TEST_WITH(what_cannot_be_changed, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     scratch_write(&rig.beside, "secret", "s");
     scratch_write(&rig.files, "d/real", "r");
@@ -177,9 +172,8 @@ static void test_what_cannot_be_changed(void **state)
     alarm(0);
 }
 
-static void test_write_create_delete(void **state)
+TEST_WITH(write_create_delete, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "edit.sh", "old\n");
     scratch_chmod(&rig.files, "edit.sh", 0750);
     scratch_write(&rig.files, "gone.txt", "bye\n");
@@ -202,10 +196,9 @@ static void test_write_create_delete(void **state)
     change_set_free(set);
 }
 
-/* The resolved path is the path of the change; what was asked for is said besides. */
-static void test_links_are_resolved(void **state)
+/* The change holds the resolved path; the requested one is shown as well. */
+TEST_WITH(links_are_resolved, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *real = scratch_path(&rig.files, "d/real");
     scratch_write(&rig.files, "d/real", "r");
     scratch_mkdir(&rig.files, ".git/hooks");
@@ -272,10 +265,10 @@ static void swap_in(const char *target)
         scratch_mkdir(&rig.files, "src");
 }
 
-/* Somebody swaps the folder after the proposal: a link, another folder, or for a folder that was to be made. */
-static void test_swapped_folders(void **state)
+/* Another process swaps the folder after the proposal: for a link, or another folder, or in place of a folder to be
+ * made. */
+TEST_WITH(swapped_folders, setup, teardown)
 {
-    (void)state;
     static const char *const targets[] = {".git/hooks", "src.old", NULL};
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         teardown(NULL);
@@ -302,16 +295,15 @@ static void test_swapped_folders(void **state)
     link_to(".git/hooks", "made");
     expect_refusal(set, "made was moved or replaced meanwhile");
     scratch_remove(&rig.files, "made");
-    scratch_mkdir(&rig.files, "made"); /* somebody else made it, as we would have */
+    scratch_mkdir(&rig.files, "made"); /* another process made it, as we would have */
     expect_commit(set);
     expect_file("made/up/x", "new");
     change_set_free(set);
 }
 
-/* Two new files in a folder that we make ourselves; and one in a folder that somebody moves there. */
-static void test_a_folder_moved_to_where_none_was(void **state)
+/* Two new files in a folder that we make ourselves; and one in a folder that another process moves there. */
+TEST_WITH(a_folder_moved_to_where_none_was, setup, teardown)
 {
-    (void)state;
     struct change_set *set = change_set_new();
     add_text(set, "fresh/a/x", "new");
     add_text(set, "fresh/b/y", "new");
@@ -331,9 +323,8 @@ static void test_a_folder_moved_to_where_none_was(void **state)
     change_set_free(set);
 }
 
-static void test_bits_set_after_the_proposal_stay(void **state)
+TEST_WITH(bits_set_after_the_proposal_stay, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "1");
     struct change_set *set = change_set_new();
     add_text(set, "a", "2");
@@ -350,9 +341,8 @@ static void test_bits_set_after_the_proposal_stay(void **state)
     change_set_free(set);
 }
 
-static void test_bytes_of_any_kind(void **state)
+TEST_WITH(bytes_of_any_kind, setup, teardown)
 {
-    (void)state;
     size_t len = 300000;
     char *bytes = xmalloc(len);
     for (size_t i = 0; i < len; i++)
@@ -374,9 +364,8 @@ static void test_bytes_of_any_kind(void **state)
     free(bytes);
 }
 
-static void test_changed_under_us(void **state)
+TEST_WITH(changed_under_us, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "one");
     scratch_write(&rig.files, "b", "one");
     struct change_set *set = change_set_new();
@@ -410,9 +399,8 @@ static void test_changed_under_us(void **state)
 
 /* Both begin from the same bytes, so the check passes and the second finds the first's: as if a file had been changed
  * between the check and its turn. */
-static void test_earlier_files_are_put_back(void **state)
+TEST_WITH(earlier_files_are_put_back, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "a old");
     scratch_write(&rig.files, "gone", "g old");
     scratch_write(&rig.files, "x", "x old");
@@ -432,9 +420,8 @@ static void test_earlier_files_are_put_back(void **state)
     change_set_free(set);
 }
 
-static void test_leftovers_of_others_stay(void **state)
+TEST_WITH(leftovers_of_others_stay, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "d/.keyturn-0123456789abcdef.tmp", "fresh");
     scratch_write(&rig.files, "d/.keyturn-notours.tmp", "x");
     struct change_set *set = change_set_new();
@@ -446,7 +433,7 @@ static void test_leftovers_of_others_stay(void **state)
     change_set_free(set);
 }
 
-/* Without permission. Root has all of them, so this happens as nobody. */
+/* Without permission. Root has every permission, so this runs as the user nobody. */
 
 static bool refused(struct tool_rig *r, const char *path, const char *text, bool delete)
 {
@@ -476,9 +463,8 @@ static bool try_without_permission(struct tool_rig *r)
            refused(r, "locked/x", "locked/x cannot be opened: permission denied", false);
 }
 
-static void test_without_permission(void **state)
+TEST_WITH(without_permission, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "closed/a", "old");
     scratch_chmod(&rig.files, "closed/a", 0666);
     scratch_chmod(&rig.files, "closed", 0555);
@@ -538,9 +524,8 @@ static bool try_file_size_limit(struct tool_rig *r)
                    "cannot write p/large: it would be larger than files may be here; nothing was changed");
 }
 
-static void test_file_size_limit(void **state)
+TEST_WITH(file_size_limit, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "old");
     tool_rig_in_child(try_file_size_limit, &rig, false);
     expect_file("a", "old");
@@ -582,7 +567,7 @@ static bool try_small_disk(struct tool_rig *r)
         return true;
     }
     struct err err = ERR_INIT;
-    beneath_close(r->root); /* it stands in the file systems as they were */
+    beneath_close(r->root); /* it is in the table of file systems as they were */
     r->root = beneath_open(r->files.path, &err);
     scratch_write(&r->files, "disk/a", "old");
     bool ok =
@@ -608,16 +593,14 @@ static bool try_small_disk(struct tool_rig *r)
     return ok && strcmp(text, "old") == 0;
 }
 
-static void test_small_disk(void **state)
+TEST_WITH(small_disk, setup, teardown)
 {
-    (void)state;
     scratch_mkdir(&rig.files, "disk");
     tool_rig_in_child(try_small_disk, &rig, false);
 }
 
-static void test_hunks(void **state)
+TEST_WITH(hunks, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     struct change_set *set = change_set_new();
     struct change *change = add(set, "a");
@@ -646,9 +629,8 @@ static int keep_hunks(struct change *change, const bool *keep, size_t count, str
     return kept;
 }
 
-static void test_hunks_of_new_and_deleted_files(void **state)
+TEST_WITH(hunks_of_new_and_deleted_files, setup, teardown)
 {
-    (void)state;
     bool no[] = {false}, yes[] = {true};
     struct err err = ERR_INIT;
     scratch_write(&rig.files, "old", "x\n");
@@ -673,27 +655,4 @@ static void test_hunks_of_new_and_deleted_files(void **state)
     expect_file("old", "x\n");
     expect_file("empty", "");
     change_set_free(set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_changed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_write_create_delete, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_are_resolved, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_swapped_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_folder_moved_to_where_none_was, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bits_set_after_the_proposal_stay, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bytes_of_any_kind, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changed_under_us, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_earlier_files_are_put_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_leftovers_of_others_stay, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_without_permission, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_file_size_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_small_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hunks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hunks_of_new_and_deleted_files, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

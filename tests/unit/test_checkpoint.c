@@ -1,17 +1,14 @@
-/* Checkpoints: what a write replaced can be had back, and the taking back too, unless somebody else was there since. */
+/* Tests of checkpoints: a write can be undone and redone, unless another program changed the file since. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
 #include "tools/checkpoint.h"
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 static struct tool_rig rig;
 static struct checkpoints *store;
@@ -64,7 +61,7 @@ static void propose(struct change_set *set, const char *path, const char *text)
         change_side_absent(&change->new);
 }
 
-/* Keeps what is there and commits; the checkpoint's id is the caller's. */
+/* Saves the old state and commits; the caller frees the checkpoint's id. */
 static char *write_set(struct change_set *take_set)
 {
     struct err err = ERR_INIT;
@@ -114,9 +111,8 @@ static void expect_list(const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_undo_and_undo_of_undo(void **state)
+TEST_WITH(undo_and_undo_of_undo, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "one");
     scratch_chmod(&rig.files, "a", 0755);
     expect_list("");
@@ -134,9 +130,8 @@ static void test_undo_and_undo_of_undo(void **state)
     expect_list("cp_4 cp_3 cp_2 cp_1");
 }
 
-static void test_new_and_deleted_files(void **state)
+TEST_WITH(new_and_deleted_files, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "from", "bytes\n");
     struct change_set *move = change_set_new();
     propose(move, "to/here", "bytes\n");
@@ -155,9 +150,8 @@ static void test_new_and_deleted_files(void **state)
     expect_file("empty", NULL);
 }
 
-static void test_undo_comes_in_reverse(void **state)
+TEST_WITH(undo_comes_in_reverse, setup, teardown)
 {
-    (void)state;
     struct change_set *set = change_set_new();
     propose(set, "1", "x");
     propose(set, "2", "y");
@@ -174,9 +168,8 @@ static void test_undo_comes_in_reverse(void **state)
     change_set_free(back);
 }
 
-static void test_refused_when_others_were_there(void **state)
+TEST_WITH(refused_when_others_were_there, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "a1");
     scratch_write(&rig.files, "b", "b1");
     struct change_set *set = change_set_new();
@@ -199,9 +192,8 @@ static void test_refused_when_others_were_there(void **state)
     expect_file("b", "b1");
 }
 
-static void test_bits_of_others_are_left_alone(void **state)
+TEST_WITH(bits_of_others_are_left_alone, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "one");
     CLEANUP(free) char *id = write_one("a", "two");
     scratch_chmod(&rig.files, "a", 0700);
@@ -210,9 +202,8 @@ static void test_bits_of_others_are_left_alone(void **state)
     assert_int_equal(scratch_mode(&rig.files, "a"), 0700);
 }
 
-static void test_bytes_of_any_kind(void **state)
+TEST_WITH(bytes_of_any_kind, setup, teardown)
 {
-    (void)state;
     static const char bytes[] = "\0\xff\r\n\x80 end";
     scratch_write_bytes(&rig.files, "blob", bytes, sizeof(bytes));
     CLEANUP(free) char *id = write_one("blob", "text");
@@ -223,9 +214,8 @@ static void test_bytes_of_any_kind(void **state)
     assert_memory_equal(content, bytes, len);
 }
 
-static void test_ids_go_on_after_reopening(void **state)
+TEST_WITH(ids_go_on_after_reopening, setup, teardown)
 {
-    (void)state;
     free(write_one("a", "1"));
     free(write_one("a", "2"));
     checkpoints_close(store);
@@ -242,15 +232,14 @@ static void test_ids_go_on_after_reopening(void **state)
     checkpoints_close(store);
     open_store();
     expect_list("cp_3 cp_2 cp_1");
-    expect_no_undo("cp_9", "there is no checkpoint cp_9");
+    expect_no_undo("cp_9", "unknown checkpoint cp_9");
     CLEANUP(free) char *ten = write_one("a", "4");
     assert_string_equal(ten, "cp_10");
     expect_list("cp_10 cp_3 cp_2 cp_1");
 }
 
-static void test_two_stores_share_a_folder(void **state)
+TEST_WITH(two_stores_share_a_folder, setup, teardown)
 {
-    (void)state;
     struct checkpoints *first = store;
     open_store();
     CLEANUP(free) char *one = write_one("a", "1");
@@ -274,9 +263,8 @@ static void *save_many(void *data)
     return NULL;
 }
 
-static void test_from_threads(void **state)
+TEST_WITH(from_threads, setup, teardown)
 {
-    (void)state;
     pthread_t threads[3];
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, save_many, NULL), 0);
@@ -291,9 +279,8 @@ static void test_from_threads(void **state)
     assert_int_equal(count, 30);
 }
 
-static void test_private_and_readable_by_nobody_else(void **state)
+TEST_WITH(checkpoints_are_private, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "secret");
     free(write_one("a", "x"));
     assert_int_equal(scratch_mode(&rig.beside, "state/checkpoints"), 0700);
@@ -302,9 +289,8 @@ static void test_private_and_readable_by_nobody_else(void **state)
     assert_int_equal(scratch_mode(&rig.beside, "state/checkpoints/cp_1/manifest.json"), 0600);
 }
 
-static void test_damage_and_nonsense(void **state)
+TEST_WITH(damage_and_nonsense, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "one");
     free(write_one("a", "two"));
     scratch_write(&rig.beside, "state/checkpoints/cp_1/0.old", "onE");
@@ -315,14 +301,14 @@ static void test_damage_and_nonsense(void **state)
     assert_int_equal(err.code, ENOENT);
     scratch_write(&rig.beside, "state/checkpoints/cp_1/manifest.json", "{\"v\":1,");
     assert_null(checkpoint_undo(store, rig.root, "cp_1", &err));
-    /* A manifest that somebody else wrote cannot lead out of the workspace. */
+    /* A forged manifest cannot lead out of the workspace. */
     scratch_write(&rig.beside, "state/checkpoints/cp_1/manifest.json",
                   "{\"v\":1,\"files\":[{\"path\":\"../x\",\"old\":{\"exists\":false,\"digest\":\"absent\"},"
                   "\"new\":{\"exists\":false,\"digest\":\"absent\"}}]}");
     expect_no_undo("cp_1", "path escapes workspace: ../x");
     const char *const names[] = {"cp_2", "", "cp_", "cp_0", "cp_01", "../cp_1", "cp_1/", "cp_99999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        CLEANUP(free) char *text = xasprintf("there is no checkpoint %s", names[i]);
+        CLEANUP(free) char *text = xasprintf("unknown checkpoint %s", names[i]);
         expect_no_undo(names[i], text);
     }
 }
@@ -342,9 +328,8 @@ static bool try_without_room(struct tool_rig *r)
     return !id && strcmp(err.text, "cannot keep the old content of large: File too large") == 0;
 }
 
-static void test_without_room_nothing_is_kept(void **state)
+TEST_WITH(without_room_nothing_is_kept, setup, teardown)
 {
-    (void)state;
     char *large = xcalloc(1, 100000);
     scratch_write_bytes(&rig.files, "large", large, 100000);
     free(large);
@@ -353,31 +338,10 @@ static void test_without_room_nothing_is_kept(void **state)
     assert_string_equal(list, "");
 }
 
-static void test_a_file_in_the_way(void **state)
+TEST_WITH(a_file_in_the_way, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     scratch_write(&rig.beside, "file", "x");
     CLEANUP(free) char *path = scratch_path(&rig.beside, "file");
     assert_null(checkpoints_open(path, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_undo_and_undo_of_undo, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_new_and_deleted_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_undo_comes_in_reverse, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused_when_others_were_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bits_of_others_are_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bytes_of_any_kind, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_ids_go_on_after_reopening, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_two_stores_share_a_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_from_threads, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_private_and_readable_by_nobody_else, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damage_and_nonsense, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_without_room_nothing_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_in_the_way, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/child_rig.h"
+#include "support/test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,9 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-/* Dead, or a zombie that whoever adopted it has not buried yet. */
+/* Dead, or a zombie that its new parent has not reaped yet. */
 static bool is_dead(int pid)
 {
     char path[64];
@@ -50,7 +47,7 @@ static int number_in(const struct strbuf *text)
     return (int)strtol(text->buf, NULL, 10);
 }
 
-static void test_death_by_signal(void **state)
+TEST_WITH(death_by_signal, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -63,22 +60,22 @@ static void test_death_by_signal(void **state)
     seen_release(&child);
 }
 
-static void test_environment_folder_and_path(void **state)
+TEST_WITH(environment_folder_and_path, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *program = xasprintf("%s/keyturn-test-program", folder);
-    static const char script[] = "#!/bin/sh\nIFS= read -r x </dev/null\necho \"$0 $1 $COLOUR $HOME $(pwd -P)\"\n";
+    static const char script[] = "#!/bin/sh\nIFS= read -r x </dev/null\necho \"$0 $1 $COLOR $HOME $(pwd -P)\"\n";
     assert_int_equal(file_replace(program, script, sizeof(script) - 1, 0755, &err), 0);
     CLEANUP(free) char *blind = xasprintf("%s/blind", folder);
     CLEANUP(free) char *decoy = xasprintf("%s/blind/keyturn-test-program", folder);
-    assert_int_equal(file_mkdirs(decoy, 0755, &err), 0); /* a folder of that name is no program */
+    assert_int_equal(file_mkdirs(decoy, 0755, &err), 0); /* a folder of that name is not a program */
     CLEANUP(free) char *path = xasprintf("PATH=/nowhere::%s:%s:/usr/bin:/bin", blind, folder);
     CLEANUP(free) char *real = realpath(folder, NULL);
 
     const char *argv[] = {"keyturn-test-program", "a b", NULL};
-    const char *env[] = {"COLOUR=blue", path, NULL};
+    const char *env[] = {"COLOR=blue", path, NULL};
     struct seen_child child;
     seen_start(&child, loop, (struct process_spec){.argv = argv, .env = env, .cwd = folder});
     loop_run(loop);
@@ -86,7 +83,7 @@ static void test_environment_folder_and_path(void **state)
     assert_string_equal(child.out.buf, want);
     seen_release(&child);
 
-    /* Not in our PATH; and what is in the folder is not run just because PATH has a relative entry. */
+    /* Not in our PATH; and a relative entry in PATH must not run a file of the folder. */
     struct process_spec options = {.argv = argv, .cwd = folder};
     assert_null(child_start(loop, &options, &seen_ops, NULL, &err));
     assert_string_equal(err.text, "cannot start keyturn-test-program: it is not in PATH");
@@ -97,7 +94,7 @@ static void test_environment_folder_and_path(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-static void test_failures_name_the_cause(void **state)
+TEST_WITH(failures_name_the_cause, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
@@ -121,7 +118,7 @@ static void test_failures_name_the_cause(void **state)
     seen_release(&child);
 }
 
-static void test_kill_reaches_grandchildren(void **state)
+TEST_WITH(kill_reaches_grandchildren, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -134,7 +131,7 @@ static void test_kill_reaches_grandchildren(void **state)
     seen_release(&child);
 }
 
-static void test_free_reaches_grandchildren(void **state)
+TEST_WITH(free_reaches_grandchildren, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -147,12 +144,12 @@ static void test_free_reaches_grandchildren(void **state)
     assert_int_equal(child.out_ends, 0);
     assert_dies(number_in(&child.out));
     assert_dies(pid);
-    assert_int_equal(kill(pid, 0), -1); /* and buried: no zombie of ours is left */
+    assert_int_equal(kill(pid, 0), -1); /* reaped: no zombie of ours is left */
     assert_int_equal(errno, ESRCH);
     seen_release(&child);
 }
 
-static void test_free_without_running_the_loop(void **state)
+TEST_WITH(free_without_running_the_loop, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -167,7 +164,7 @@ static void test_free_without_running_the_loop(void **state)
     seen_release(&child);
 }
 
-static void test_what_a_child_leaves_behind_dies(void **state)
+TEST_WITH(what_a_child_leaves_behind_dies, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -179,7 +176,7 @@ static void test_what_a_child_leaves_behind_dies(void **state)
     seen_release(&child);
 }
 
-static void test_a_runaway_does_not_hold_the_streams(void **state)
+TEST_WITH(a_runaway_does_not_hold_the_streams, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -195,7 +192,7 @@ static void test_a_runaway_does_not_hold_the_streams(void **state)
     seen_release(&child);
 }
 
-static void test_free_from_callbacks(void **state)
+TEST_WITH(free_from_callbacks, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -208,7 +205,7 @@ static void test_free_from_callbacks(void **state)
     child_free(NULL);
 }
 
-static void test_many_at_once(void **state)
+TEST_WITH(many_at_once, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     enum { COUNT = 12 };
@@ -227,9 +224,8 @@ static void test_many_at_once(void **state)
     }
 }
 
-static void test_in_virtual_time(void **state)
+TEST_WITH(in_virtual_time, child_rig_set_up, child_rig_tear_down)
 {
-    (void)state;
     struct fake_clock fake;
     fake_clock_init(&fake);
     struct loop *loop = loop_new(&fake.base);
@@ -242,7 +238,7 @@ static void test_in_virtual_time(void **state)
     loop_free(loop);
 }
 
-static void test_no_descriptor_is_inherited(void **state)
+TEST_WITH(no_descriptor_is_inherited, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int careless = dup(STDERR_FILENO); /* without O_CLOEXEC */
@@ -255,9 +251,8 @@ static void test_no_descriptor_is_inherited(void **state)
     seen_release(&child);
 }
 
-static void test_a_child_dies_with_us(void **state)
+TEST_WITH(a_child_dies_with_us, child_rig_set_up, child_rig_tear_down)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t parent = fork();
@@ -280,7 +275,7 @@ static void test_a_child_dies_with_us(void **state)
     close(ends[1]);
 }
 
-static void test_aside(void **state)
+TEST_WITH(aside, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
@@ -296,7 +291,7 @@ static void test_aside(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-static void test_what_it_joins(void **state)
+TEST_WITH(what_it_joins, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int ends[2];
@@ -314,7 +309,7 @@ static void test_what_it_joins(void **state)
     close(ends[1]);
 }
 
-static void test_what_is_handed_over(void **state)
+TEST_WITH(descriptors_handed_over, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int ends[2];
@@ -337,7 +332,7 @@ static void test_what_is_handed_over(void **state)
 }
 
 /* A key in the keyring of this session, and whether a child finds it. */
-static void test_the_keyring(void **state)
+TEST_WITH(the_keyring, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *argv[] = {"python3", "-c",
@@ -370,7 +365,7 @@ static void ignore_control(void *data, const char *bytes, size_t len)
     (void)data, (void)bytes, (void)len;
 }
 
-static void test_a_socket_over_the_control_line(void **state)
+TEST_WITH(a_socket_over_the_control_line, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *argv[] = {"python3", "-c",
@@ -391,31 +386,4 @@ static void test_a_socket_over_the_control_line(void **state)
     assert_int_equal(ntohs(address.sin_port), number_in(&child.out));
     close(came);
     seen_release(&child);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, child_rig_set_up, child_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_death_by_signal),
-        TEST(test_environment_folder_and_path),
-        TEST(test_failures_name_the_cause),
-        TEST(test_kill_reaches_grandchildren),
-        TEST(test_free_reaches_grandchildren),
-        TEST(test_free_without_running_the_loop),
-        TEST(test_what_a_child_leaves_behind_dies),
-        TEST(test_a_runaway_does_not_hold_the_streams),
-        TEST(test_free_from_callbacks),
-        TEST(test_many_at_once),
-        TEST(test_in_virtual_time),
-        TEST(test_no_descriptor_is_inherited),
-        TEST(test_a_child_dies_with_us),
-        TEST(test_aside),
-        TEST(test_what_it_joins),
-        TEST(test_what_is_handed_over),
-        TEST(test_the_keyring),
-        TEST(test_a_socket_over_the_control_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,13 @@
-/* Children: what they read and print, a terminal in the place of pipes, the line to us, and pauses. */
+/* Tests of the streams of children: what they read and print, a terminal instead of pipes, the control line, and
+ * pauses. */
 
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "support/child_rig.h"
+#include "support/test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static void expect_numbers(const struct strbuf *text, int last, const char *end_of_line)
 {
@@ -20,7 +18,7 @@ static void expect_numbers(const struct strbuf *text, int last, const char *end_
     assert_memory_equal(text->buf, expected.buf, expected.len);
 }
 
-static void test_streams_and_exit_code(void **state)
+TEST_WITH(streams_and_exit_code, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -34,7 +32,7 @@ static void test_streams_and_exit_code(void **state)
     seen_release(&child);
 }
 
-static void test_stdin(void **state)
+TEST_WITH(stdin, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     /* More than the pipes hold, both ways at once. */
@@ -58,7 +56,7 @@ static void test_stdin(void **state)
     seen_release(&child);
 }
 
-static void test_a_child_that_does_not_read(void **state)
+TEST_WITH(a_child_that_does_not_read, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
@@ -75,7 +73,7 @@ static void test_a_child_that_does_not_read(void **state)
     seen_release(&child);
 }
 
-static void test_no_stdin_is_empty(void **state)
+TEST_WITH(no_stdin_is_empty, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -85,7 +83,7 @@ static void test_no_stdin_is_empty(void **state)
     seen_release(&child);
 }
 
-static void test_streams_can_be_opened_by_name(void **state)
+TEST_WITH(streams_can_be_opened_by_name, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -101,7 +99,7 @@ static void on_bare_exit(void *data, int status, int signum)
     *(int *)data = status * 1000 + signum;
 }
 
-static void test_without_streams(void **state)
+TEST_WITH(without_streams, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *argv[] = {"sh", "-c", "echo to nobody; echo x >&2; exit 4", NULL};
@@ -116,7 +114,7 @@ static void test_without_streams(void **state)
     child_free(child);
 }
 
-/* What a child left in the pipe while nobody read is there when somebody reads again, and the end comes after it. */
+/* Bytes that a child left in the pipe while reading was paused arrive when it resumes, and the end comes after them. */
 static struct {
     struct loop_timer timer;
     struct seen_child *child;
@@ -131,7 +129,7 @@ static void unpause(struct loop_timer *timer)
     child_pause(pausing.child->child, false);
 }
 
-static void test_pause(void **state)
+TEST_WITH(pause, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -147,7 +145,7 @@ static void test_pause(void **state)
     seen_release(&child);
 }
 
-static void test_terminal(void **state)
+TEST_WITH(terminal, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -171,8 +169,8 @@ static void test_terminal(void **state)
     seen_release(&child);
 }
 
-/* What it holds when its child ends, which is more than one read brings, is read before the end is told. */
-static void test_terminal_that_ends_full(void **state)
+/* When its child ends, a terminal holds more than one read returns. All of it is read before the end is reported. */
+TEST_WITH(terminal_that_ends_full, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -186,7 +184,7 @@ static void test_terminal_that_ends_full(void **state)
     seen_release(&child);
 }
 
-/* A line of its own: what is said there is not in the streams, and its end ends who listens there, without a kill. */
+/* A separate control line: its text is not in the streams, and its end stops the listener without a kill. */
 static struct strbuf said = STRBUF_INIT;
 
 static void on_control(void *data, const char *bytes, size_t len)
@@ -197,7 +195,7 @@ static void on_control(void *data, const char *bytes, size_t len)
         child_write_control(child->child, "go\n", 3);
 }
 
-static void test_line_of_control(void **state)
+TEST_WITH(line_of_control, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -209,7 +207,7 @@ static void test_line_of_control(void **state)
     assert_int_equal(child.exits, 1);
     seen_release(&child);
     strbuf_release(&said);
-    /* Freed: it has the time to leave something behind. */
+    /* After the free, the child still has time to leave something. */
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-child-", &err);
     CLEANUP(free) char *script = xasprintf("echo on; read x <&3; sleep 0.1; echo cleaned > %s/mark", folder);
@@ -227,10 +225,10 @@ static void test_line_of_control(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-/* A stream that brings more than so much is read with pauses. */
+/* Above this many bytes, a stream is read with pauses. */
 #define CALM_AFTER 65536
 
-static void test_calm_loses_nothing(void **state)
+TEST_WITH(calm_loses_nothing, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -250,14 +248,14 @@ static void test_calm_loses_nothing(void **state)
     seen_release(&child);
 }
 
-/* Rounds of the loop that brought something are counted; all of it is in the pipe before the first of them, so it does
- * not matter how fast anybody is. */
+/* Counts the rounds of the loop that brought data. All of it is in the pipe before the first round, so speed does not
+ * matter. */
 #define FILLED (1 << 20)
 
 static struct {
     struct loop_task round;
     int rounds;
-    size_t ends_at; /* the child ends when so much has come */
+    size_t ends_at; /* the child is ended after this many bytes */
 } counting;
 
 static void round_over(struct loop_task *task)
@@ -301,7 +299,7 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
     return counting.rounds;
 }
 
-static void test_calm_reads_little_at_a_time(void **state)
+TEST_WITH(calm_reads_little_at_a_time, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int floor = rounds_of(loop, 0, FILLED);
@@ -328,7 +326,7 @@ static void drop_output(struct seen_child *child)
     strbuf_reset(&child->err);
 }
 
-static void test_floods_share(void **state)
+TEST_WITH(floods_share, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *both[] = {"sh", "-c", "yes & exec yes >&2", NULL};
@@ -367,7 +365,7 @@ static void await_pause(struct seen_child *child)
         loop_timer_start(child->loop, &pausing.timer, loop_now_us(child->loop) + 10000, free_paused);
 }
 
-static void test_free_in_a_pause(void **state)
+TEST_WITH(free_in_a_pause, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *yes[] = {"yes", NULL}, *gentle[] = {"sh", "-c", "yes & read x <&3", NULL};
@@ -387,27 +385,4 @@ static void test_free_in_a_pause(void **state)
         assert_int_equal(child.out_ends + child.err_ends + child.exits, 0);
         seen_release(&child);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, child_rig_set_up, child_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_streams_and_exit_code),
-        TEST(test_stdin),
-        TEST(test_a_child_that_does_not_read),
-        TEST(test_no_stdin_is_empty),
-        TEST(test_streams_can_be_opened_by_name),
-        TEST(test_without_streams),
-        TEST(test_pause),
-        TEST(test_terminal),
-        TEST(test_terminal_that_ends_full),
-        TEST(test_line_of_control),
-        TEST(test_calm_loses_nothing),
-        TEST(test_calm_reads_little_at_a_time),
-        TEST(test_floods_share),
-        TEST(test_free_in_a_pause),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

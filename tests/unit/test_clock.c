@@ -1,26 +1,20 @@
 /* Clocks, holds and dates. */
 
 #include "base/clock.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #define SECOND ((int64_t)1000000)
 
-static void test_system(void **state)
+TEST(system)
 {
-    (void)state;
     struct clock *clock = clock_system();
     int64_t before = clock->now_us(clock);
     assert_true(clock->now_us(clock) >= before);
     assert_true(clock->wall_us(clock) > 1600000000 * SECOND);
 }
 
-static void test_fake(void **state)
+TEST(fake)
 {
-    (void)state;
     struct fake_clock fake;
     fake_clock_init(&fake);
     struct clock *clock = &fake.base;
@@ -34,9 +28,8 @@ static void test_fake(void **state)
     assert_string_equal(stamp, "2026-01-01T00:01:30Z");
 }
 
-static void test_hold(void **state)
+TEST(hold)
 {
-    (void)state;
     struct fake_clock fake;
     fake_clock_init(&fake);
     fake_clock_advance(&fake, 100);
@@ -50,7 +43,7 @@ static void test_hold(void **state)
     fake_clock_advance(&fake, 50);
     assert_int_equal(hold_clock_now(&hold), 110);
     assert_int_equal(hold_clock_held(&hold), 50);
-    /* Holds nest: the clock goes on when the last one ends. */
+    /* Holds nest: the clock continues when the last one ends. */
     hold_clock_stop(&hold);
     fake_clock_advance(&fake, 5);
     hold_clock_go(&hold);
@@ -69,9 +62,8 @@ static void test_hold(void **state)
     assert_int_equal(hold_clock_held(&hold), 100);
 }
 
-static void test_dates(void **state)
+TEST(dates)
 {
-    (void)state;
     char out[CLOCK_STAMP_MAX];
     clock_stamp(0, out);
     assert_string_equal(out, "1970-01-01T00:00:00Z");
@@ -87,15 +79,4 @@ static void test_dates(void **state)
     assert_string_equal(out, "2026-10-31");
     clock_date(1709164800 * SECOND, 1, out); /* 2024-02-29 */
     assert_string_equal(out, "2024-03-01");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_system),
-        cmocka_unit_test(test_fake),
-        cmocka_unit_test(test_hold),
-        cmocka_unit_test(test_dates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

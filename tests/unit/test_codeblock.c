@@ -1,14 +1,10 @@
-/* Blocks of code in a text, the files they become, and what is told of them. */
+/* Tests of code blocks in a text, the files they become, and what the model reads about them. */
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "workspace/codeblock.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /* "language|code;" for each block. */
 static char *found(const char *text, const char *start, const char *end)
@@ -30,9 +26,8 @@ static void expect(const char *text, const char *want)
     assert_string_equal(got, want);
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
-    (void)state;
     expect("", "");
     expect("no code here\n", "");
     expect("say ```py\nx\n``` and ```sh \t\r\ny``` end", "py|x\n;sh|y;");
@@ -44,18 +39,16 @@ static void test_blocks(void **state)
     expect("```a\n1\n```\n```b\n2\n```", "a|1\n;b|2\n;");
 }
 
-static void test_other_fences(void **state)
+TEST(other_fences)
 {
-    (void)state;
     CLEANUP(free) char *tags = found("<c>py\n1</c><c>\n2</c>", "<c>", "</c>");
     assert_string_equal(tags, "py|1;|2;");
     CLEANUP(free) char *nothing = found("a\nb\n", "", "");
     assert_string_equal(nothing, "a|;b|;");
 }
 
-static void test_files(void **state)
+TEST(files)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct code_file file;
     assert_int_equal(code_block_file(&file, 12, " Python3\t", &err), 0);
@@ -70,9 +63,8 @@ static void test_files(void **state)
     assert_int_equal(code_block_file(&file, 0, "", &err), -1);
 }
 
-static void test_result(void **state)
+TEST(result)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     const char *files[] = {"a", "b"};
     code_result_text(&out, "hidden", files, 2);
@@ -80,11 +72,4 @@ static void test_result(void **state)
     strbuf_reset(&out);
     code_result_text(&out, NULL, NULL, 0);
     assert_string_equal(out.buf, "Code execution result: No output or errors.");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_other_fences),
-                                       cmocka_unit_test(test_files), cmocka_unit_test(test_result)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,20 @@
-/* Collecting from a workspace in which a program did its worst: nothing leads out, nothing goes on for ever, and what
- * is left out has a reason. */
+/* Collecting from a workspace that a hostile program prepared: nothing leads out, nothing runs endlessly, and
+ * everything left out has a reason. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/walk.h"
+#include "support/test.h"
 #include "support/workspace_rig.h"
 #include "workspace/collect.h"
-#include "workspace/outputspec.h"
 #include "workspace/versions.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 static struct workspace_test t;
 
@@ -65,9 +61,8 @@ static void expect_skipped(const char *pattern, const char *name, const char *wh
     assert_non_null(strstr(out.skipped[0].why, why));
 }
 
-static void test_content_and_record(void **state)
+TEST_WITH(content_and_record, setup, teardown)
 {
-    (void)state;
     CLEANUP(collected) struct collected out;
     workspace_test_write(&t, "out/a.txt", "alpha");
     workspace_test_write(&t, "out/b.html", "<html><p>");
@@ -81,9 +76,8 @@ static void test_content_and_record(void **state)
     assert_int_equal(recorder_count(&t.recorder, EVENT_WORKSPACE_OP), 1);
 }
 
-static void test_links_inside(void **state)
+TEST_WITH(links_inside, setup, teardown)
 {
-    (void)state;
     workspace_test_write(&t, "work/d/x", "1");
     workspace_test_link(&t, "../work/d", "out/folder");
     workspace_test_link(&t, "../work/d/x", "out/file");
@@ -98,9 +92,8 @@ static void test_links_inside(void **state)
     expect_names("out3/*/x", "work/d/x");
 }
 
-static void test_links_that_lead_out(void **state)
+TEST_WITH(links_that_lead_out, setup, teardown)
 {
-    (void)state;
     scratch_write(&t.files, "secret", "s");
     CLEANUP(free) char *secret = scratch_path(&t.files, "secret");
     workspace_test_link(&t, secret, "out/absolute");
@@ -116,9 +109,8 @@ static void test_links_that_lead_out(void **state)
     expect_names("**", "metadata.json");
 }
 
-static void test_special_files(void **state)
+TEST_WITH(special_files, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *fifo = workspace_test_path(&t, "out/fifo"), *sock = workspace_test_path(&t, "work/sock");
     assert_int_equal(mkfifo(fifo, 0666), 0);
     expect_names("out/*", "");
@@ -132,9 +124,8 @@ static void test_special_files(void **state)
     close(fd);
 }
 
-static void test_unreadable(void **state)
+TEST_WITH(unreadable, setup, teardown)
 {
-    (void)state;
     if (geteuid() == 0)
         return; /* nothing is, to root */
     workspace_test_write(&t, "out/closed", "x");
@@ -152,10 +143,9 @@ static void test_unreadable(void **state)
     chmod(folder, 0755);
 }
 
-/* Whoever may read everything cannot go down for ever. */
-static void test_a_folder_that_is_too_deep_is_named(void **state)
+/* Even a user who may read everything cannot descend forever. */
+TEST_WITH(a_folder_that_is_too_deep_is_named, setup, teardown)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
     strbuf_addstr(&path, "out");
     for (int i = 0; i < 202; i++)
@@ -172,9 +162,8 @@ static void test_a_folder_that_is_too_deep_is_named(void **state)
     assert_string_equal(out.skipped[0].why, "it is more than 200 folders deep");
 }
 
-static void test_huge_file(void **state)
+TEST_WITH(huge_file, setup, teardown)
 {
-    (void)state;
     CLEANUP(collected) struct collected out;
     CLEANUP(free) char *path = workspace_test_path(&t, "out/huge");
     int fd = open(path, O_WRONLY | O_CREAT, 0644);
@@ -205,10 +194,9 @@ static void *grow(void *path)
     return NULL;
 }
 
-/* Half of a file that is being written is never told as all of it. */
-static void test_growing_file(void **state)
+/* A file that is still being written is never reported as complete. */
+TEST_WITH(growing_file, setup, teardown)
 {
-    (void)state;
     pthread_t writer;
     char *globs[] = {"out/*"};
     struct output_spec spec = {.globs = globs, .glob_count = 1, .max_file_bytes = READ_MOST, .inline_content = true};
@@ -226,9 +214,8 @@ static void test_growing_file(void **state)
 }
 
 /* A link to the folder above it, and links that multiply: each folder has two ways to the next. */
-static void test_endless_links(void **state)
+TEST_WITH(endless_links, setup, teardown)
 {
-    (void)state;
     workspace_test_write(&t, "out/real.txt", "x");
     workspace_test_link(&t, ".", "out/self");
     workspace_test_link(&t, "..", "out/above");
@@ -247,9 +234,8 @@ static void test_endless_links(void **state)
     assert_string_equal(names, "work/30/end.txt");
 }
 
-static void test_deep_tree(void **state)
+TEST_WITH(deep_tree, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *top = workspace_test_path(&t, "out");
     int fd = open(top, O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < 2 * WALK_DEPTH_MAX; i++) {
@@ -264,12 +250,11 @@ static void test_deep_tree(void **state)
     CLEANUP(collected) struct collected out;
     CLEANUP(free) char *names = names_of("out/**/*.txt", &out);
     assert_string_equal(names, "out/shallow.txt");
-    assert_true(out.limits_hit); /* and it says that something was left out */
+    assert_true(out.limits_hit); /* it reports that files were left out */
 }
 
-static void test_many_files(void **state)
+TEST_WITH(many_files, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *top = workspace_test_path(&t, "out");
     int fd = open(top, O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < 1000; i++) {
@@ -288,9 +273,8 @@ static void test_many_files(void **state)
     assert_true(out.limits_hit);
 }
 
-static void test_more_than_the_policy_allows(void **state)
+TEST_WITH(more_than_the_policy_allows, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     char *globs[] = {(char *)"out/*"};
     struct output_spec spec = {.globs = globs, .glob_count = 1};
@@ -309,9 +293,8 @@ static void test_more_than_the_policy_allows(void **state)
     assert_true(out.limits_hit);
 }
 
-static void test_metadata_is_in_the_way(void **state)
+TEST_WITH(metadata_is_in_the_way, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     char *globs[] = {(char *)"out/*"};
     struct output_spec spec = {.globs = globs, .glob_count = 1, .inline_content = true};
@@ -335,9 +318,8 @@ static void test_metadata_is_in_the_way(void **state)
     assert_memory_equal(workspace_test_op(&t)->error, "partial output commit", 21);
 }
 
-static void test_saving(void **state)
+TEST_WITH(saving, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     char *globs[] = {(char *)"out/*", (char *)"out/a*"};
     struct output_spec spec = {.globs = globs, .glob_count = 2, .save = true, .name_template = (char *)"p/"};
@@ -359,25 +341,4 @@ static void test_saving(void **state)
     CLEANUP(collected) struct collected out;
     assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), -1);
     assert_string_equal(err.text, "cannot save truncated output file: out/long");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_content_and_record, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_inside, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_that_lead_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_special_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_folder_that_is_too_deep_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_huge_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_growing_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_endless_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deep_tree, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_more_than_the_policy_allows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_metadata_is_in_the_way, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_saving, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

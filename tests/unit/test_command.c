@@ -1,14 +1,10 @@
 /* The `:` commands: completion, errors that name the nearest, and what reaches the host. */
 
+#include "app/command.h"
 #include "base/mem.h"
-#include "command.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct rig {
     struct ui_host host;
@@ -87,10 +83,9 @@ static void expect(struct rig *rig, const char *line, const char *want)
     assert_string_equal(result ? err.text : rig->heard.buf, want);
 }
 
-static void commands_reach_the_host(void **state)
+TEST(commands_reach_the_host)
 {
     struct rig rig;
-    (void)state;
     rig_init(&rig, VIEW_LIVE);
     expect(&rig, "break tool=edit_file", "break tool=edit_file;");
     expect(&rig, "  break   gate=model  ", "break gate=model;");
@@ -110,11 +105,10 @@ static void commands_reach_the_host(void **state)
     rig_release(&rig);
 }
 
-/* As the key does: what would end with us is asked about. */
-static void quit_asks_about_programs_that_run(void **state)
+/* Like the key, the command asks before it ends running programs. */
+TEST(quit_asks_about_programs_that_run)
 {
     struct rig rig;
-    (void)state;
     rig_init(&rig, VIEW_LIVE);
     session_apply(&rig.session, &(struct event){.type = EVENT_PROGRAM_STARTED,
                                                 .type_name = event_type_name(EVENT_PROGRAM_STARTED),
@@ -126,23 +120,22 @@ static void quit_asks_about_programs_that_run(void **state)
     rig_release(&rig);
 }
 
-static void what_cannot_be_done_is_said(void **state)
+TEST(what_cannot_be_done_is_said)
 {
     struct rig rig;
-    (void)state;
     rig_init(&rig, VIEW_LIVE);
-    expect(&rig, "thene mono", "there is no command \"thene\" (did you mean theme?)");
-    expect(&rig, "xyzzy", "there is no command \"xyzzy\" (Tab lists them)");
+    expect(&rig, "thene mono", "unknown command \"thene\" (did you mean theme?)");
+    expect(&rig, "xyzzy", "unknown command \"xyzzy\" (Tab lists them)");
     expect(&rig, "break",
-           "break needs SPEC: hold at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME");
-    expect(&rig, "budget stpes=9", "there is no budget \"stpes\" (did you mean steps?)");
-    expect(&rig, "budget steps=3", "the limit of steps is 6 now: it can only be raised");
+           "break needs SPEC: pause at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME");
+    expect(&rig, "budget stpes=9", "unknown limit \"stpes\" (did you mean steps?)");
+    expect(&rig, "budget steps=3", "the limit of steps is 6; it can only be raised");
     expect(&rig, "budget steps=x", "\"x\" is no number");
-    expect(&rig, "goto 5", "only a recording can be gone through: this turn is live");
+    expect(&rig, "goto 5", "only a recording has positions; this turn is live");
     expect(&rig, "open missing", "there is no such file");
-    expect(&rig, "unbreak 3x", "there is no breakpoint \"3x\": :breaks lists them");
-    expect(&rig, "gate", "nothing stands at a gate");
-    expect(&rig, "b", "there is no command \"b\" (Tab lists them)"); /* break, breaks or budget? */
+    expect(&rig, "unbreak 3x", "unknown breakpoint \"3x\" (:breaks lists them)");
+    expect(&rig, "gate", "the turn is not paused");
+    expect(&rig, "b", "unknown command \"b\" (Tab lists them)"); /* break, breaks or budget? */
     rig_release(&rig);
 }
 
@@ -156,10 +149,9 @@ static void complete(struct rig *rig, const char *line, const char *completed, c
     assert_int_equal(changed, strcmp(line, completed) != 0);
 }
 
-static void tab_completes(void **state)
+TEST(tab_completes)
 {
     struct rig rig;
-    (void)state;
     rig_init(&rig, VIEW_LIVE);
     complete(&rig, "th", "theme ", "");
     complete(&rig, "b", "b", "break  breaks  budget");
@@ -170,15 +162,4 @@ static void tab_completes(void **state)
     complete(&rig, "break gate=w", "break gate=w", "gate=wave  gate=write");
     complete(&rig, "budget wal", "budget wall_s=", "");
     rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_reach_the_host),
-        cmocka_unit_test(quit_asks_about_programs_that_run),
-        cmocka_unit_test(what_cannot_be_done_is_said),
-        cmocka_unit_test(tab_completes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
-/* Commands of a model: what a policy takes, and that nothing runs under another name. */
+/* Tests of a model's commands: which ones a policy accepts, and that nothing runs under another name. */
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "workspace/policy.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "sandbox/environment.h"
+#include "support/test.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -19,18 +15,16 @@ static const char *check(const struct command_policy *policy, const char *comman
     return command_policy_check(policy, command, &err) ? err.text : "ok";
 }
 
-static void test_without_lists_everything_goes(void **state)
+TEST(without_lists_everything_goes)
 {
-    (void)state;
     struct command_policy none = {0}, empty = {.allow = (const char *const[]){NULL}};
     assert_false(command_policy_active(&none));
     assert_false(command_policy_active(&empty));
     assert_string_equal(check(&none, "sudo rm -rf / > x &"), "ok");
 }
 
-static void test_denied_and_allowed(void **state)
+TEST(denied_and_allowed)
 {
-    (void)state;
     struct command_policy deny = {.deny = LIST("curl", "rm")};
     assert_string_equal(check(&deny, "ls -la | grep x && cat 'a b'; wc"), "ok");
     assert_string_equal(check(&deny, "ls; curl x"), "the command \"curl\" is denied here");
@@ -47,9 +41,8 @@ static void test_denied_and_allowed(void **state)
     assert_non_null(strstr(check(&both, "git"), "denied here"));
 }
 
-static void test_what_is_not_plain_is_refused(void **state)
+TEST(only_plain_commands_are_accepted)
 {
-    (void)state;
     static const struct {
         const char *command, *why;
     } cases[] = {
@@ -119,9 +112,8 @@ static const char *entry(const char *name, bool allow)
     return command_policy_check_entry(name, allow, &err) ? err.text : "ok";
 }
 
-static void test_names_that_nothing_is_called(void **state)
+TEST(names_that_nothing_is_called)
 {
-    (void)state;
     assert_string_equal(entry("make", true), "ok");
     assert_string_equal(entry("./build.sh", true), "ok");
     assert_non_null(strstr(entry("bash", true), "\"bash\" runs or redefines others"));
@@ -132,9 +124,8 @@ static void test_names_that_nothing_is_called(void **state)
     assert_non_null(strstr(entry("git*", false), "patterns mean nothing"));
 }
 
-static void test_words(void **state)
+TEST(words)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct command_line line;
     struct err err = ERR_INIT;
@@ -148,13 +139,4 @@ static void test_words(void **state)
     assert_null(line.commands[0][COUNT_OF(want)]);
     assert_string_equal(line.commands[1][0], "if");
     assert_string_equal(line.commands[2][0], "g");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_lists_everything_goes), cmocka_unit_test(test_denied_and_allowed),
-        cmocka_unit_test(test_what_is_not_plain_is_refused), cmocka_unit_test(test_names_that_nothing_is_called),
-        cmocka_unit_test(test_words)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,21 @@
-/* A commit whose system calls fail, one after the other, at every place where one can: afterwards everything is new, or
- * everything is old and the answer says so. The calls are intercepted by compiling change_commit.c into this program.
- */
+/* A commit whose system calls fail at every possible place. Afterwards everything is new, or everything is old and the
+ * answer says so. The test compiles change_commit.c into this program to intercept the calls. */
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
 #include "tools/change.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct {
     int countdown;           /* calls until one fails; 0: none does */
@@ -28,7 +24,7 @@ static struct {
     int exchanges;           /* renames with flags until all further ones fail; 0: none does */
     bool no_flags;           /* a file system that knows neither exchange nor no-replace */
     time_t later;            /* added to the time */
-    void (*on_rename)(void); /* somebody else, just before the first rename */
+    void (*on_rename)(void); /* called just before the first rename, as another process */
 } fault;
 
 static bool fails(void)
@@ -211,27 +207,23 @@ static void fail_everywhere(bool no_flags, int code)
     assert_true(failures >= 10);
 }
 
-static void test_full_disk_everywhere(void **state)
+TEST_WITH(full_disk_everywhere, setup, teardown)
 {
-    (void)state;
     fail_everywhere(false, ENOSPC);
 }
 
-static void test_broken_disk_everywhere(void **state)
+TEST_WITH(broken_disk_everywhere, setup, teardown)
 {
-    (void)state;
     fail_everywhere(false, EIO);
 }
 
-static void test_everywhere_without_exchange(void **state)
+TEST_WITH(everywhere_without_exchange, setup, teardown)
 {
-    (void)state;
     fail_everywhere(true, ENOSPC);
 }
 
-static void test_a_file_system_without_flags(void **state)
+TEST_WITH(a_file_system_without_flags, setup, teardown)
 {
-    (void)state;
     fault.no_flags = true;
     struct change_set *set = make_set();
     struct err err = ERR_INIT;
@@ -241,9 +233,8 @@ static void test_a_file_system_without_flags(void **state)
 }
 
 /* Killed at every call: each file is whole, old or new, and the next commit an hour later takes the litter away. */
-static void test_killed_everywhere(void **state)
+TEST_WITH(killed_everywhere, setup, teardown)
 {
-    (void)state;
     bool through = false;
     for (int n = 1; !through; n++) {
         teardown(NULL);
@@ -287,9 +278,8 @@ static void test_killed_everywhere(void **state)
     }
 }
 
-static void test_only_old_litter_of_ours_goes(void **state)
+TEST_WITH(only_old_litter_of_ours_goes, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, ".keyturn-0123456789abcdef.tmp", "ours");
     scratch_write(&rig.files, ".keyturn-0123456789abcdef.tmp2", "not");
     scratch_write(&rig.files, ".keyturn-0123456789ABCDEF.tmp", "not");
@@ -312,7 +302,7 @@ static void test_only_old_litter_of_ours_goes(void **state)
     change_set_free(set);
 }
 
-/* Somebody else acts between the check and the rename: their bytes survive. */
+/* Another process acts between the check and the rename: its bytes survive. */
 
 static void they_edit(void)
 {
@@ -356,25 +346,22 @@ static void they_make_a_folder(void)
 }
 
 /* No rename puts a folder where a file is, so it has to be exchanged back. */
-static void test_a_folder_in_the_last_moment(void **state)
+TEST_WITH(a_folder_in_the_last_moment, setup, teardown)
 {
-    (void)state;
     lose_race(they_make_a_folder, false, "edit was changed by someone else meanwhile; nothing was changed");
     expect_file("edit/theirs", "in the folder");
     expect_file("gone", "gone old");
 }
 
-static void test_an_edit_in_the_last_moment(void **state)
+TEST_WITH(an_edit_in_the_last_moment, setup, teardown)
 {
-    (void)state;
     lose_race(they_edit, false, "edit was changed by someone else meanwhile; nothing was changed");
     expect_file("edit", "edit OLD");
     expect_file("gone", "gone old");
 }
 
-static void test_a_link_in_the_last_moment(void **state)
+TEST_WITH(a_link_in_the_last_moment, setup, teardown)
 {
-    (void)state;
     lose_race(they_replace, false, "edit was changed by someone else meanwhile; nothing was changed");
     CLEANUP(free) char *path = scratch_path(&rig.files, "edit");
     struct stat st;
@@ -383,26 +370,23 @@ static void test_a_link_in_the_last_moment(void **state)
     expect_file("gone", "gone old");
 }
 
-static void test_a_file_made_in_the_last_moment(void **state)
+TEST_WITH(a_file_made_in_the_last_moment, setup, teardown)
 {
-    (void)state;
     lose_race(they_create, false, "p/q/made was created by someone else meanwhile; nothing was changed");
     expect_file("p/q/made", "theirs");
     expect_file("edit", "edit old");
 }
 
-static void test_a_file_deleted_in_the_last_moment(void **state)
+TEST_WITH(a_file_deleted_in_the_last_moment, setup, teardown)
 {
-    (void)state;
     lose_race(they_delete, false, "edit was changed by someone else meanwhile; nothing was changed");
     expect_file("edit", NULL);
     expect_file("gone", "gone old");
 }
 
-/* The old file cannot be put back: its only copy has a name that is said, and that no later commit removes. */
-static void test_the_only_copy_stays(void **state)
+/* The old file cannot be put back. The error names its only copy, and no later commit removes that. */
+TEST_WITH(the_only_copy_stays, setup, teardown)
 {
-    (void)state;
     struct change_set *set = make_set();
     struct err err = ERR_INIT;
     fault.exchanges = 2;
@@ -425,7 +409,7 @@ static void test_the_only_copy_stays(void **state)
     expect_file(kept, "edit old");
 }
 
-/* Whether the file, or what is kept of it, has this content. */
+/* Returns true if the file, or its saved copy, has this content. */
 static bool any_edit_has(const char *text)
 {
     CLEANUP(free) char *names = scratch_list(&rig.files, ".");
@@ -440,11 +424,10 @@ static bool any_edit_has(const char *text)
     return found;
 }
 
-/* Killed between the exchange and the look at what came out, with somebody else's edit in it: no sweep takes the only
- * copy of that. */
-static void test_a_foreign_edit_outlives_a_kill(void **state)
+/* Killed between the exchange and the check of the result, which holds a foreign edit: no cleanup removes the only copy
+ * of that edit. */
+TEST_WITH(a_foreign_edit_outlives_a_kill, setup, teardown)
 {
-    (void)state;
     bool through = false;
     for (int n = 1; !through; n++) {
         teardown(NULL);
@@ -477,9 +460,8 @@ static void test_a_foreign_edit_outlives_a_kill(void **state)
 }
 
 /* Every file that could not be put back is named. */
-static void test_all_that_is_lost_is_said(void **state)
+TEST_WITH(all_that_is_lost_is_said, setup, teardown)
 {
-    (void)state;
     struct change_set *set = change_set_new();
     struct err err = ERR_INIT;
     static const char *const paths[] = {"edit", "gone", "d/two"};
@@ -490,25 +472,4 @@ static void test_all_that_is_lost_is_said(void **state)
     change_set_free(set);
     assert_non_null(strstr(err.text, "; gone could not be put back, its old content is in gone.keyturn-kept-"));
     assert_non_null(strstr(err.text, "; edit could not be put back, its old content is in edit.keyturn-kept-"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_full_disk_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken_disk_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_everywhere_without_exchange, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_system_without_flags, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_only_old_litter_of_ours_goes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_only_copy_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_foreign_edit_outlives_a_kill, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_all_that_is_lost_is_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_edit_in_the_last_moment, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_folder_in_the_last_moment, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_link_in_the_last_moment, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_made_in_the_last_moment, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_deleted_in_the_last_moment, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

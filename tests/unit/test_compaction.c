@@ -1,14 +1,10 @@
-/* What is left out of a conversation that is too long, in which order, and what never is. */
+/* Tests of compaction: what a too long conversation leaves out, in which order, and what it always keeps. */
 
 #include "base/mem.h"
+#include "support/test.h"
 #include "turn/compaction.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *filler(size_t len, char c)
 {
@@ -68,11 +64,10 @@ static struct compaction run(struct message_list *list, int64_t target)
     return done;
 }
 
-static void test_old_results_go_first_and_no_more_than_needed(void **state)
+TEST(old_results_go_first_and_no_more_than_needed)
 {
     struct message_list list;
     CLEANUP(strbuf) struct strbuf how = STRBUF_INIT;
-    (void)state;
     make(&list);
     int64_t all = compaction_tokens(&list, 0);
     message_list_release(&list);
@@ -90,11 +85,10 @@ static void test_old_results_go_first_and_no_more_than_needed(void **state)
     message_list_release(&list);
 }
 
-static void test_earlier_turns_become_a_digest_next(void **state)
+TEST(earlier_turns_become_a_digest_next)
 {
     struct message_list list;
     CLEANUP(strbuf) struct strbuf how = STRBUF_INIT;
-    (void)state;
     struct compaction done = run(&list, 2000);
     assert_int_equal(done.results, 2);
     assert_int_equal(done.turns, 2);
@@ -108,15 +102,14 @@ static void test_earlier_turns_become_a_digest_next(void **state)
     assert_string_equal(list.items[4].text, "This question.");
     assert_int_equal(strlen(list.items[10].text), 4000); /* the newest result stays whole */
     compaction_how(&how, &done);
-    assert_string_equal(how.buf, "2 tool results shortened, 2 earlier turns summarised");
+    assert_string_equal(how.buf, "2 tool results shortened, 2 earlier turns summarized");
     message_list_release(&list);
 }
 
-static void test_arguments_and_newest_results_are_the_last_to_go(void **state)
+TEST(arguments_and_newest_results_are_the_last_to_go)
 {
     struct message_list list;
     CLEANUP(strbuf) struct strbuf how = STRBUF_INIT;
-    (void)state;
     struct compaction done = run(&list, 1);
     assert_int_equal(done.results, 3);
     assert_int_equal(done.calls, 1);
@@ -124,7 +117,7 @@ static void test_arguments_and_newest_results_are_the_last_to_go(void **state)
     assert_memory_equal(arguments, "{\"path\":\"a.c\",\"content\":\"www", 27);
     assert_non_null(strstr(arguments, "1800 more bytes left out to make room]\",\"deep\":[{\"n\":1}]}"));
     compaction_how(&how, &done);
-    assert_string_equal(how.buf, "3 tool results shortened, 2 earlier turns summarised, 1 call's arguments shortened");
+    assert_string_equal(how.buf, "3 tool results shortened, 2 earlier turns summarized, 1 call's arguments shortened");
     /* Again: there is nothing left to leave out, and the digest is not digested. */
     strbuf_reset(&how);
     done = compaction_run(&list, 1, 1);
@@ -135,10 +128,9 @@ static void test_arguments_and_newest_results_are_the_last_to_go(void **state)
 }
 
 /* What the model has not seen yet stays whole while it fits, however much smaller one would like it. */
-static void test_new_results_stay_while_they_fit(void **state)
+TEST(new_results_stay_while_they_fit)
 {
     struct message_list list, again;
-    (void)state;
     make(&list);
     make(&again);
     CLEANUP(free) char *newest = xstrdup(list.items[list.count - 1].text);
@@ -151,10 +143,9 @@ static void test_new_results_stay_while_they_fit(void **state)
     message_list_release(&again);
 }
 
-static void test_short_conversation_stays(void **state)
+TEST(short_conversation_stays)
 {
     struct message_list list;
-    (void)state;
     make(&list);
     int64_t all = compaction_tokens(&list, 0);
     struct compaction done = compaction_run(&list, all, all);
@@ -164,16 +155,4 @@ static void test_short_conversation_stays(void **state)
     done = compaction_run(&list, 0, 0);
     assert_int_equal(done.after, 0);
     message_list_release(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_old_results_go_first_and_no_more_than_needed),
-        cmocka_unit_test(test_earlier_turns_become_a_digest_next),
-        cmocka_unit_test(test_arguments_and_newest_results_are_the_last_to_go),
-        cmocka_unit_test(test_new_results_stay_while_they_fit),
-        cmocka_unit_test(test_short_conversation_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

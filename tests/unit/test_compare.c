@@ -1,16 +1,12 @@
-/* What counts as a difference in the fields of two events. */
+/* Tests of which fields count as a difference between two events. */
 
 #include "base/mem.h"
 #include "event/compare.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void test_names_of_kept_outputs_do_not_count(void **state)
+TEST(names_of_kept_outputs_do_not_count)
 {
     static const struct {
         const char *recorded, *got;
@@ -23,7 +19,6 @@ static void test_names_of_kept_outputs_do_not_count(void **state)
         {"{\"from\":\"artifact://art_1\"}", "{\"from\":\"artifact://art_2\"}", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         struct event_layout layout = event_layout(EVENT_TOOL_FINISHED);
@@ -40,13 +35,4 @@ static void test_names_of_kept_outputs_do_not_count(void **state)
                                              (struct compared){.event = &is}, &first),
                          cases[i].differs);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_of_kept_outputs_do_not_count),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

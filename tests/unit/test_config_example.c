@@ -1,15 +1,11 @@
-/* What people are told to put into the config file is one. */
+/* The documented example of a config file is a valid config file. */
 
+#include "app/setup.h"
 #include "base/mem.h"
 #include "config/config.h"
-#include "config_example.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct config *parse(const struct strbuf *text)
 {
@@ -29,10 +25,9 @@ static void check_models(const struct config *config)
     assert_string_equal(config_model(config, "local")->base_url, "http://localhost:11434/v1");
 }
 
-static void test_lines_are_a_config_file_and_fit(void **state)
+TEST(lines_are_a_config_file_and_fit)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)state;
     for (size_t i = 0; config_model_lines[i]; i++) {
         assert_true(strlen(config_model_lines[i]) <= CONFIG_EXAMPLE_COLUMNS);
         strbuf_addf(&text, "%s\n", config_model_lines[i]);
@@ -41,10 +36,9 @@ static void test_lines_are_a_config_file_and_fit(void **state)
     check_models(config);
 }
 
-static void test_file_that_is_made_sets_nothing_until_its_comments_go(void **state)
+TEST(file_that_is_made_sets_nothing_until_its_comments_go)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, without = STRBUF_INIT;
-    (void)state;
     config_example_write(&text);
     CLEANUP(config) struct config *nothing = parse(&text);
     assert_null(nothing->model);
@@ -56,23 +50,12 @@ static void test_file_that_is_made_sets_nothing_until_its_comments_go(void **sta
     check_models(config);
 }
 
-static void test_page_names_the_file_and_every_way(void **state)
+TEST(page_names_the_file_and_every_way)
 {
     CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
-    (void)state;
     config_page_write(&page, "/home/you/config.json", false);
-    assert_non_null(strstr(page.buf, "which is not there yet"));
+    assert_non_null(strstr(page.buf, "which does not exist yet"));
     assert_non_null(strstr(page.buf, "\n/home/you/config.json\n"));
     assert_non_null(strstr(page.buf, config_model_lines[3]));
     assert_non_null(strstr(page.buf, "keyturn demo"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_are_a_config_file_and_fit),
-        cmocka_unit_test(test_file_that_is_made_sets_nothing_until_its_comments_go),
-        cmocka_unit_test(test_page_names_the_file_and_every_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
-/* The tool servers of the config file, and of files that other programs keep in the same form. */
+/* Tests of the tool servers in the config file, and in files of other programs with the same format. */
 
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "support/scratch.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void refuses(const char *text, long line, const char *part)
 {
@@ -32,9 +28,8 @@ static struct config *takes(const char *text)
     return config;
 }
 
-static void test_entries_are_read(void **state)
+TEST(entries_are_read)
 {
-    (void)state;
     setenv("TEST_MCP_KEY", "k-e-y", 1);
     unsetenv("TEST_MCP_NONE");
     CLEANUP(config)
@@ -69,9 +64,8 @@ static void test_entries_are_read(void **state)
     assert_true(config->mcp_wait_s > 2.4 && config->mcp_wait_s < 2.6);
 }
 
-static void test_variables_may_have_a_default(void **state)
+TEST(variables_may_have_a_default)
 {
-    (void)state;
     setenv("TEST_MCP_KEY", "k-e-y", 1);
     setenv("TEST_MCP_EMPTY", "", 1);
     unsetenv("TEST_MCP_NONE");
@@ -98,10 +92,9 @@ static void shows(const char *text, const char *expected)
     assert_string_equal(shown, expected);
 }
 
-/* Whatever came from the environment is a secret, wherever it stands; what is written in the file is none. */
-static void test_values_of_variables_are_not_shown(void **state)
+/* Every value from the environment is a secret, wherever it is used; text written in the file is not. */
+TEST(values_of_variables_are_not_shown)
 {
-    (void)state;
     setenv("TEST_MCP_ARG", "arg-0123456789", 1);
     setenv("TEST_MCP_RUN", "run-0123456789", 1);
     setenv("TEST_MCP_PART", "part-0123456789", 1);
@@ -120,9 +113,8 @@ static void test_values_of_variables_are_not_shown(void **state)
     redact_forget();
 }
 
-static void test_an_entry_without_a_command_leaves_the_others(void **state)
+TEST(an_entry_without_a_command_leaves_the_others)
 {
-    (void)state;
     CLEANUP(config)
     struct config *config = takes("{\"mcpServers\": {\"a\":\n {\"args\": []}, \"b\": {\"command\": \"x\"}}}");
     assert_int_equal(config->mcp.count, 2);
@@ -130,9 +122,8 @@ static void test_an_entry_without_a_command_leaves_the_others(void **state)
     assert_null(config->mcp.items[1].refused);
 }
 
-static void test_what_is_wrong_is_named_with_its_line(void **state)
+TEST(errors_name_key_and_line)
 {
-    (void)state;
     refuses("{\n\"mcpServers\": []}", 2, "mcpServers");
     refuses("{\"mcpServers\":\n{\"a\": 7}}", 2, "\"mcpServers.a\" must be an object");
     refuses("{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"arg\": []}}}", 2, "did you mean \"args\"?");
@@ -148,11 +139,10 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
     refuses("{\"mcpServers\": {},\n\"mcp_wait_s\": -1}", 2, "mcp_wait_s");
 }
 
-static void test_files_of_other_programs(void **state)
+TEST(files_of_other_programs)
 {
     struct scratch scratch;
     struct err err = ERR_INIT;
-    (void)state;
     scratch_init(&scratch);
     scratch_write(&scratch, "theirs.json",
                   "{\"theme\": 1, \"mcpServers\": {\"m\": {\"command\": \"x\", \"cwd\": \"sub\", \"shiny\": true}}}");
@@ -174,17 +164,4 @@ static void test_files_of_other_programs(void **state)
     assert_int_equal(err.line, 2);
     assert_int_equal(config_add_mcp(config, "/no/such/file", &err), -1);
     scratch_release(&scratch);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries_are_read),
-        cmocka_unit_test(test_variables_may_have_a_default),
-        cmocka_unit_test(test_values_of_variables_are_not_shown),
-        cmocka_unit_test(test_an_entry_without_a_command_leaves_the_others),
-        cmocka_unit_test(test_what_is_wrong_is_named_with_its_line),
-        cmocka_unit_test(test_files_of_other_programs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
-/* The part of the config file about workspaces and skills. */
+/* Tests of the part of the config file about workspaces and skills. */
 
 #include "base/mem.h"
 #include "base/redact.h"
 #include "config/config.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct config *parse(const char *text)
 {
@@ -29,9 +25,8 @@ static void refuses(const char *text, long line, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", err.text, part);
 }
 
-static void everything_can_be_said(void **state)
+TEST(everything_can_be_said)
 {
-    (void)state;
     CLEANUP(config)
     struct config *config =
         parse("{\"workspace\": {\"engine\": \"podman\", \"network\": true, \"persist\": true, \"max_disk_mb\": 5,\n"
@@ -57,9 +52,8 @@ static void everything_can_be_said(void **state)
     assert_string_equal(config->skills[0], "s");
 }
 
-static void variables_of_programs(void **state)
+TEST(variables_of_programs)
 {
-    (void)state;
     setenv("CONFIG_TEST_TOKEN", "abcdefgh1", 1);
     unsetenv("CONFIG_TEST_NONE");
     CLEANUP(config)
@@ -95,9 +89,8 @@ static void variables_of_programs(void **state)
     refuses("{\"workspace\": {\"env\": {\"\": \"1\"}}}", 1, "which \"\" is not");
 }
 
-static void nothing_said_is_nothing_set(void **state)
+TEST(nothing_said_is_nothing_set)
 {
-    (void)state;
     CLEANUP(config) struct config *config = parse("{\"workspace\": {}}");
     assert_null(config->workspace.engine);
     assert_int_equal(config->workspace.network.count, 0);
@@ -106,9 +99,8 @@ static void nothing_said_is_nothing_set(void **state)
     assert_null(config->skills);
 }
 
-static void a_list_of_hosts(void **state)
+TEST(a_list_of_hosts)
 {
-    (void)state;
     CLEANUP(config)
     struct config *config = parse("{\"workspace\": {\"network\": [\"a.org:443\", \"10.0.0.0/8\"]}}");
     assert_int_equal(config->workspace.network.count, 2);
@@ -121,9 +113,8 @@ static void a_list_of_hosts(void **state)
     assert_int_equal(nothing->workspace.network.count, 0);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(errors_name_the_key)
 {
-    (void)state;
     refuses("{\"workspace\": {\n\"max_disk_mb\": 0}}", 2, "\"workspace.max_disk_mb\" must be a whole number, 1 to");
     refuses("{\"workspace\": {\"pids\": 7}}", 1, "\"workspace.pids\" must be a whole number, 8 to");
     refuses("{\"workspace\": {\"programs\": 1.5}}", 1, "workspace.programs");
@@ -135,14 +126,4 @@ static void what_is_wrong_is_named(void **state)
     refuses("{\"workspace\": {\"netwrk\": true}}", 1, "did you mean \"network\"?");
     refuses("{\"workspace\": {\"inputs\": [\"a\",\n 3]}}", 2, "\"workspace.inputs\" must hold texts");
     refuses("{\"skills\": [\"\"]}", 1, "\"skills\" must hold texts, one of them is empty");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_can_be_said),      cmocka_unit_test(variables_of_programs),
-        cmocka_unit_test(nothing_said_is_nothing_set), cmocka_unit_test(a_list_of_hosts),
-        cmocka_unit_test(what_is_wrong_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,9 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "turn/context.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct scratch dir;
@@ -62,7 +58,7 @@ static void assert_pack(struct fixture *f, const char *prompt, size_t limit, con
     assert_null(pack.items);
 }
 
-static void the_best_files_come_first(void **state)
+TEST_WITH(the_best_files_come_first, setup, teardown)
 {
     struct fixture *f = *state;
     put(f, "src/lines.c", "int lines_next(void) { return newline; }\n");
@@ -75,7 +71,7 @@ static void the_best_files_come_first(void **state)
     assert_pack(f, "elephants", 8, "");
 }
 
-static void equals_stand_in_the_order_of_their_names(void **state)
+TEST_WITH(equals_stand_in_the_order_of_their_names, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const names[] = {"z.c", "b/x.c", "a/x.c", "B.c", "a/b/c/x.c"};
@@ -92,7 +88,7 @@ static void equals_stand_in_the_order_of_their_names(void **state)
     context_pack_release(&again);
 }
 
-static void what_is_no_text_of_the_workspace_is_left_out(void **state)
+TEST_WITH(only_texts_of_the_workspace_are_included, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(free) char *big = xmalloc(CONTEXT_FILE_BYTES_MAX + 1);
@@ -131,7 +127,7 @@ static void item_release(struct context_item *item)
     free(item->excerpt);
 }
 
-static void an_excerpt_holds_whole_lines_around_the_hit(void **state)
+TEST_WITH(an_excerpt_holds_whole_lines_around_the_hit, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -152,7 +148,7 @@ static void an_excerpt_holds_whole_lines_around_the_hit(void **state)
     item_release(&item);
 }
 
-static void an_excerpt_of_one_endless_line_is_cut_between_characters(void **state)
+TEST_WITH(an_excerpt_of_one_endless_line_is_cut_between_characters, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -168,7 +164,7 @@ static void an_excerpt_of_one_endless_line_is_cut_between_characters(void **stat
     item_release(&item);
 }
 
-static void an_excerpt_is_scrubbed_and_still_small(void **state)
+TEST_WITH(an_excerpt_is_scrubbed_and_still_small, setup, teardown)
 {
     struct fixture *f = *state;
     char bytes[1000];
@@ -181,7 +177,7 @@ static void an_excerpt_is_scrubbed_and_still_small(void **state)
     item_release(&item);
 }
 
-static void a_hit_in_the_path_alone_shows_the_beginning(void **state)
+TEST_WITH(a_hit_in_the_path_alone_shows_the_beginning, setup, teardown)
 {
     struct fixture *f = *state;
     put(f, "needle.txt", "first line\nsecond line\n");
@@ -191,7 +187,7 @@ static void a_hit_in_the_path_alone_shows_the_beginning(void **state)
     item_release(&item);
 }
 
-static void no_words_no_work(void **state)
+TEST_WITH(no_words_no_work, setup, teardown)
 {
     struct fixture *f = *state;
     put(f, "a.txt", "apple\n");
@@ -205,7 +201,7 @@ static void no_words_no_work(void **state)
     context_pack_release(&pack);
 }
 
-static void cancelled_is_not_complete(void **state)
+TEST_WITH(cancelled_is_not_complete, setup, teardown)
 {
     struct fixture *f = *state;
     atomic_bool cancelled = true;
@@ -216,7 +212,7 @@ static void cancelled_is_not_complete(void **state)
     context_pack_release(&pack);
 }
 
-static void too_many_files_are_not_complete(void **state)
+TEST_WITH(too_many_files_are_not_complete, setup, teardown)
 {
     struct fixture *f = *state;
     for (int i = 0; i < CONTEXT_FILES_MAX + 5; i++) {
@@ -231,9 +227,8 @@ static void too_many_files_are_not_complete(void **state)
     context_pack_release(&pack);
 }
 
-static void packs_are_written_for_the_event(void **state)
+TEST(packs_are_written_for_the_event)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct context_item items[] = {{.path = (char *)"a \"b\".c", .excerpt = (char *)"x\ny", .score = 1.5}};
     struct context_pack pack = {.items = items, .count = 1};
@@ -243,24 +238,4 @@ static void packs_are_written_for_the_event(void **state)
     pack.count = 0;
     context_pack_write(&out, &pack);
     assert_string_equal(out.buf, "[]");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_best_files_come_first),
-        TEST(equals_stand_in_the_order_of_their_names),
-        TEST(what_is_no_text_of_the_workspace_is_left_out),
-        TEST(an_excerpt_holds_whole_lines_around_the_hit),
-        TEST(an_excerpt_of_one_endless_line_is_cut_between_characters),
-        TEST(an_excerpt_is_scrubbed_and_still_small),
-        TEST(a_hit_in_the_path_alone_shows_the_beginning),
-        TEST(no_words_no_work),
-        TEST(cancelled_is_not_complete),
-        TEST(too_many_files_are_not_complete),
-        cmocka_unit_test(packs_are_written_for_the_event),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

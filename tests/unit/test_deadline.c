@@ -1,13 +1,9 @@
-/* The hard wait has a floor, the token tells the truth, and both stand still with the clock. */
+/* Tests of deadlines: the hard wait has a minimum, the token reports the real time, and both stop with the clock. */
 
-#include "tools/deadline.h"
+#include "base/clock.h"
+#include "support/test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #define SECONDS(s) ((int64_t)((s)*1000000))
 
@@ -29,9 +25,8 @@ static struct deadline *token(struct fixture *f, struct deadline *deadline, doub
     return deadline;
 }
 
-static void test_d25_floor_wins_over_turn_and_cap(void **state)
+TEST(floor_wins_over_turn_and_cap)
 {
-    (void)state;
     assert_float_equal(deadline_per_tool_s(60, 45), 45, 0);
     assert_float_equal(deadline_per_tool_s(30, 45), 30, 0);
     assert_float_equal(deadline_per_tool_s(7, 10), 7, 0);
@@ -40,9 +35,8 @@ static void test_d25_floor_wins_over_turn_and_cap(void **state)
     assert_float_equal(deadline_per_tool_s(0, 0), 5, 0);
 }
 
-static void test_d26_token_has_no_floor(void **state)
+TEST(token_has_no_floor)
 {
-    (void)state;
     struct fixture f;
     struct deadline deadline;
     start(&f);
@@ -52,9 +46,8 @@ static void test_d26_token_has_no_floor(void **state)
     assert_float_equal(deadline_remaining_s(token(&f, &deadline, -7, 45)), 0, 0);
 }
 
-static void test_token_runs_down_to_zero_and_stays(void **state)
+TEST(token_runs_down_to_zero_and_stays)
 {
-    (void)state;
     struct fixture f;
     struct deadline deadline;
     start(&f);
@@ -65,9 +58,8 @@ static void test_token_runs_down_to_zero_and_stays(void **state)
     assert_float_equal(deadline_remaining_s(&deadline), 0, 0);
 }
 
-static void test_d31_token_stands_still_while_the_clock_is_held(void **state)
+TEST(token_stops_while_the_clock_is_held)
 {
-    (void)state;
     struct fixture f;
     struct deadline deadline;
     start(&f);
@@ -80,9 +72,8 @@ static void test_d31_token_stands_still_while_the_clock_is_held(void **state)
     assert_float_equal(deadline_remaining_s(&deadline), 9, 1e-9);
 }
 
-static void test_cancel_is_seen(void **state)
+TEST(cancel_is_seen)
 {
-    (void)state;
     struct fixture f;
     struct deadline deadline;
     start(&f);
@@ -93,26 +84,12 @@ static void test_cancel_is_seen(void **state)
     assert_true(deadline_remaining_s(&deadline) > 0);
 }
 
-static void test_absurd_caps_do_no_harm(void **state)
+TEST(absurd_caps_do_no_harm)
 {
-    (void)state;
     struct fixture f;
     struct deadline deadline;
     start(&f);
     assert_float_equal(deadline_remaining_s(token(&f, &deadline, 60, 1e300)), 60, 1e-9);
     assert_float_equal(deadline_remaining_s(token(&f, &deadline, 60, NAN)), 60, 1e-9);
     assert_float_equal(deadline_remaining_s(token(&f, &deadline, 60, -1e300)), 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_d25_floor_wins_over_turn_and_cap),
-        cmocka_unit_test(test_d26_token_has_no_floor),
-        cmocka_unit_test(test_token_runs_down_to_zero_and_stays),
-        cmocka_unit_test(test_d31_token_stands_still_while_the_clock_is_held),
-        cmocka_unit_test(test_cancel_is_seen),
-        cmocka_unit_test(test_absurd_caps_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

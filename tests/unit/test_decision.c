@@ -1,4 +1,5 @@
-/* What an answer about a write lets through, how the model hears of it, and a recorded proposal that is made again. */
+/* Tests of decisions: what an answer about a write allows, what the model reads about it, and a recorded proposal that
+ * is made again. */
 
 #include "base/beneath.h"
 #include "base/hash.h"
@@ -181,9 +182,9 @@ DECISION_TEST(answers_that_do_not_fit_are_refused)
     } cases[] = {
         {{CHOICE("two.txt", 3, 1)}, "two.txt has 2 hunks, the answer is about 3"},
         {{CHOICE("two.txt", 0, 1)}, "two.txt has 2 hunks"},
-        {{CHOICE("two.txt", 2, 3)}, "there is no hunk 3"},
-        {{CHOICE("two.txt", 2, 0)}, "there is no hunk 0"},
-        {{CHOICE("two.txt", 2, -1)}, "there is no hunk -1"},
+        {{CHOICE("two.txt", 2, 3)}, "has no hunk 3"},
+        {{CHOICE("two.txt", 2, 0)}, "has no hunk 0"},
+        {{CHOICE("two.txt", 2, -1)}, "has no hunk -1"},
         {{CHOICE("else", 1, 1)}, "\"else\" is not among the files"},
         {{CHOICE("", 1, 1)}, "\"\" is not among the files"},
     };
@@ -243,7 +244,7 @@ static const struct json *note(const struct decision *decision, struct change_se
     return json;
 }
 
-DECISION_TEST(the_model_is_told_what_was_refused)
+DECISION_TEST(model_reads_what_was_refused)
 {
     struct change_set *set = two_hunks();
     struct decision decision = {
@@ -264,7 +265,7 @@ DECISION_TEST(the_model_is_told_what_was_refused)
     change_set_free(set);
 }
 
-DECISION_TEST(the_model_is_told_what_was_edited)
+DECISION_TEST(model_reads_what_was_edited)
 {
     struct change_set *set = two_hunks(), *edited = change_set_copy(set);
     CLEANUP(free) char *text = text_of(edited, 0);

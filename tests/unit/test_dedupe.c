@@ -1,12 +1,10 @@
+/* Tests of how a turn recognizes a call it has already made. */
+
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "turn/dedupe.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "support/test.h"
+#include "turn/tally.h"
 
 static void assert_key(const char *tool, const char *arguments, const char *text, const char *md5)
 {
@@ -21,9 +19,8 @@ static void assert_key(const char *tool, const char *arguments, const char *text
         assert_string_equal(key, md5);
 }
 
-static void keys_are_those_of_python(void **state)
+TEST(keys_are_those_of_python)
 {
-    (void)state;
     assert_key("list_dir", "{}", "list_dir:{}", "7dcb5c102f311b7f572806c82059a72e");
     assert_key("list_dir", NULL, "list_dir:{}", "7dcb5c102f311b7f572806c82059a72e");
     assert_key("local_search", "{\"q\":\"\xc3\xa9\"}", "local_search:{\"q\": \"\\u00e9\"}",
@@ -34,9 +31,8 @@ static void keys_are_those_of_python(void **state)
     assert_key("n", "{\"n\":9007199254740993}", "n:{\"n\": 9007199254740993}", NULL);
 }
 
-static void only_a_success_makes_a_duplicate(void **state)
+TEST(only_a_success_makes_a_duplicate)
 {
-    (void)state;
     static const struct {
         enum outcome_type before;
         bool duplicate;
@@ -57,9 +53,8 @@ static void only_a_success_makes_a_duplicate(void **state)
     }
 }
 
-static void a_retry_that_succeeds_counts(void **state)
+TEST(a_retry_that_succeeds_counts)
 {
-    (void)state;
     struct dedupe dedupe;
     dedupe_init(&dedupe);
     dedupe_record(&dedupe, "k", OUTCOME_TIMEOUT);
@@ -70,9 +65,8 @@ static void a_retry_that_succeeds_counts(void **state)
     dedupe_release(&dedupe);
 }
 
-static void a_refusal_never_replaces_a_success_D35(void **state)
+TEST(a_refusal_never_replaces_a_success_D35)
 {
-    (void)state;
     struct dedupe dedupe;
     dedupe_init(&dedupe);
     dedupe_record(&dedupe, "k", OUTCOME_RESULT);
@@ -84,9 +78,8 @@ static void a_refusal_never_replaces_a_success_D35(void **state)
     dedupe_release(&dedupe);
 }
 
-static void the_newest_real_run_decides(void **state)
+TEST(the_newest_real_run_decides)
 {
-    (void)state;
     struct dedupe dedupe;
     dedupe_init(&dedupe);
     dedupe_record(&dedupe, "k", OUTCOME_RESULT);
@@ -95,9 +88,8 @@ static void the_newest_real_run_decides(void **state)
     dedupe_release(&dedupe);
 }
 
-static void a_new_turn_has_no_history(void **state)
+TEST(a_new_turn_has_no_history)
 {
-    (void)state;
     struct dedupe dedupe;
     dedupe_init(&dedupe);
     dedupe_record(&dedupe, "k", OUTCOME_RESULT);
@@ -105,14 +97,4 @@ static void a_new_turn_has_no_history(void **state)
     dedupe_init(&dedupe);
     assert_false(dedupe_should_skip(&dedupe, "k", true));
     dedupe_release(&dedupe);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_those_of_python),     cmocka_unit_test(only_a_success_makes_a_duplicate),
-        cmocka_unit_test(a_retry_that_succeeds_counts), cmocka_unit_test(a_refusal_never_replaces_a_success_D35),
-        cmocka_unit_test(the_newest_real_run_decides),  cmocka_unit_test(a_new_turn_has_no_history),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
-/* What is sent: both dialects, from the same conversation. */
+/* Tests of requests: what both dialects send for the same conversation. */
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "support/streams.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static const struct tool_offer tools[] = {{"read_file", "Reads.", "{\"type\":\"object\"}"}};
 
@@ -20,7 +16,7 @@ struct asking {
     const char *model;
 };
 
-/* The request without what is always there. */
+/* Returns the request without its constant parts. */
 static char *written(const struct message_list *messages, const struct asking *how)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -76,10 +72,9 @@ static void converse(struct message_list *list)
     message_list_add(list, ROLE_TOOL, "A")->call_id = xstrdup("c:1");
 }
 
-static void test_conversation_is_written_for_anthropic(void **state)
+TEST(conversation_is_written_for_anthropic)
 {
     struct message_list list;
-    (void)state;
     converse(&list);
     writes(
         &list, &(struct asking){.dialect = &dialect_anthropic},
@@ -100,10 +95,9 @@ static void test_conversation_is_written_for_anthropic(void **state)
     message_list_release(&list);
 }
 
-static void test_conversation_is_written_for_openai(void **state)
+TEST(conversation_is_written_for_openai)
 {
     struct message_list list;
-    (void)state;
     converse(&list);
     writes(
         &list, &(struct asking){.dialect = &dialect_openai},
@@ -122,11 +116,10 @@ static void test_conversation_is_written_for_openai(void **state)
     message_list_release(&list);
 }
 
-static void test_result_that_is_none_is_marked_where_there_is_a_mark_for_it(void **state)
+TEST(result_that_is_none_is_marked_where_there_is_a_mark_for_it)
 {
     struct message_list list;
     struct message *result;
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
@@ -140,7 +133,7 @@ static void test_result_that_is_none_is_marked_where_there_is_a_mark_for_it(void
     message_list_release(&list);
 }
 
-static void test_words_for_too_much_are_known(void **state)
+TEST(words_for_too_much_are_known)
 {
     static const struct {
         const char *body;
@@ -158,17 +151,15 @@ static void test_words_for_too_much_are_known(void **state)
         {"{}", false},
     };
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(dialect_too_long(json_parse(&arena, cases[i].body, strlen(cases[i].body), NULL)),
                          cases[i].too_long);
     assert_false(dialect_too_long(NULL));
 }
 
-static void test_call_without_a_result_gets_one(void **state)
+TEST(call_without_a_result_gets_one)
 {
     struct message_list list;
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
@@ -183,11 +174,10 @@ static void test_call_without_a_result_gets_one(void **state)
     message_list_release(&list);
 }
 
-static void test_last_word_is_never_the_models_own(void **state)
+TEST(last_word_is_never_the_models_own)
 {
     static const struct dialect *const both[] = {&dialect_anthropic, &dialect_openai};
     struct message_list list;
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     message_list_add(&list, ROLE_ASSISTANT, "I will look again.");
@@ -207,10 +197,9 @@ static void test_last_word_is_never_the_models_own(void **state)
     message_list_release(&list);
 }
 
-static void test_looking_back_tells_the_tools_and_lets_none_be_called(void **state)
+TEST(looking_back_tells_the_tools_and_lets_none_be_called)
 {
     struct message_list list;
-    (void)state;
     converse(&list);
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic, .reflection = true, .thinking = 5000},
                 "}],\"tool_choice\":{\"type\":\"none\"},\"system\"");
@@ -223,10 +212,9 @@ static void test_looking_back_tells_the_tools_and_lets_none_be_called(void **sta
     message_list_release(&list);
 }
 
-static void test_options_win_and_null_leaves_out(void **state)
+TEST(options_win_and_null_leaves_out)
 {
     struct message_list list;
-    (void)state;
     converse(&list);
     struct asking how = {.dialect = &dialect_anthropic,
                          .options = "{\"max_tokens\":99,\"top_p\":0.5,\"thinking\":{\"type\":\"adaptive\"}}",
@@ -258,10 +246,9 @@ static void add_thoughtful(struct message_list *list)
     model_reply_release(&reply);
 }
 
-static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
+TEST(thinking_goes_back_as_it_came_in_its_place)
 {
     struct message_list list, copy;
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     add_thoughtful(&list);
@@ -279,7 +266,7 @@ static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
     how.model = "another";
     writes_no(&list, &how, "signature");
     writes_no(&list, &how, "budget_tokens"); /* its calls are being answered: without their thinking, none is taken */
-    /* But also where none was asked for: it came all the same, and is missed. */
+    /* Also if no thinking was requested: it came anyway and must go back. */
     how.model = NULL;
     how.thinking = 0;
     writes_part(&list, &how, back);
@@ -289,10 +276,9 @@ static void test_thinking_goes_back_as_it_came_in_its_place(void **state)
     message_list_release(&list);
 }
 
-static void test_thinking_that_no_longer_fits_its_message_is_left_out(void **state)
+TEST(thinking_that_no_longer_fits_its_message_is_left_out)
 {
     struct message_list list;
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     add_thoughtful(&list);
@@ -309,7 +295,7 @@ static void test_thinking_that_no_longer_fits_its_message_is_left_out(void **sta
 
 #define A_EVENT(type, rest) "data: {\"type\":\"" type "\"" rest "}\n\n"
 
-static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with(void **state)
+TEST(answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with)
 {
     static const char stream[] = A_EVENT("content_block_start",
                                          ",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s1\","
@@ -322,7 +308,6 @@ static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on
                     A_EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"pause_turn\"}") A_EVENT("message_stop", "");
     struct message_list list;
     struct model_reply reply;
-    (void)state;
     stream_read(&dialect_anthropic, stream, strlen(stream), 0, &reply);
     assert_string_equal(reply.stop, MODEL_PAUSED);
     message_list_init(&list);
@@ -336,18 +321,17 @@ static void test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on
         "\"input\":{\"q\":1}}]}]}");
     message_list_add(&list, ROLE_ASSISTANT, "Found."); /* one message with what follows it */
     writes_part(&list, &how, "\"input\":{\"q\":1}},{\"type\":\"text\",\"text\":\"Found.\"}]},{\"role\":\"user\"");
-    /* Nobody else can go on with it. */
+    /* No other model can continue it. */
     how.model = "another";
     writes_no(&list, &how, "server_tool_use");
     writes_part(&list, &how, "Go on.");
     message_list_release(&list);
 }
 
-static void test_several_calls_at_once_are_asked_for_where_they_may_be_run(void **state)
+TEST(several_calls_at_once_are_asked_for_where_they_may_be_run)
 {
     struct message_list list;
     struct asking how = {.dialect = &dialect_openai, .parallel = true};
-    (void)state;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     writes_part(&list, &how, "\"parallel_tool_calls\":true");
@@ -359,11 +343,10 @@ static void test_several_calls_at_once_are_asked_for_where_they_may_be_run(void 
     message_list_release(&list);
 }
 
-static void test_reasoning_goes_back_only_to_a_model_that_wants_it(void **state)
+TEST(reasoning_goes_back_only_to_a_model_that_wants_it)
 {
     struct answer answer;
     struct message_list list;
-    (void)state;
     answer_init(&answer);
     answer_add_thinking(&answer, "Hm.", 3);
     answer_add_call(&answer, 0, "c", "f");
@@ -382,24 +365,4 @@ static void test_reasoning_goes_back_only_to_a_model_that_wants_it(void **state)
     writes_no(&list, &(struct asking){.dialect = &dialect_anthropic}, "Hm.");
     message_list_release(&list);
     answer_release(&answer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conversation_is_written_for_anthropic),
-        cmocka_unit_test(test_conversation_is_written_for_openai),
-        cmocka_unit_test(test_result_that_is_none_is_marked_where_there_is_a_mark_for_it),
-        cmocka_unit_test(test_words_for_too_much_are_known),
-        cmocka_unit_test(test_call_without_a_result_gets_one),
-        cmocka_unit_test(test_last_word_is_never_the_models_own),
-        cmocka_unit_test(test_looking_back_tells_the_tools_and_lets_none_be_called),
-        cmocka_unit_test(test_options_win_and_null_leaves_out),
-        cmocka_unit_test(test_thinking_goes_back_as_it_came_in_its_place),
-        cmocka_unit_test(test_thinking_that_no_longer_fits_its_message_is_left_out),
-        cmocka_unit_test(test_answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with),
-        cmocka_unit_test(test_several_calls_at_once_are_asked_for_where_they_may_be_run),
-        cmocka_unit_test(test_reasoning_goes_back_only_to_a_model_that_wants_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

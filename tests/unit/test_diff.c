@@ -1,15 +1,12 @@
-/* Differences: as git shows them, and any choice of hunks applies. */
+/* Tests of differences: they look like git's, and any choice of hunks applies. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "tools/diff.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static struct diff *diff_of(const char *old, const char *new)
 {
@@ -29,9 +26,8 @@ static void expect_written(const char *old, const char *new, const char *expecte
     diff_free(diff);
 }
 
-static void test_written_as_git_does(void **state)
+TEST(written_as_git_does)
 {
-    (void)state;
     expect_written("a\nb\nc\n", "a\nB\nc\n", "--- a/f.c\n+++ b/f.c\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
     expect_written("a\n", "a\n", "");
     expect_written("", "", "");
@@ -49,9 +45,8 @@ static void test_written_as_git_does(void **state)
                    "\\ No newline at end of file\n");
 }
 
-static void test_lines_point_into_the_texts(void **state)
+TEST(lines_point_into_the_texts)
 {
-    (void)state;
     static const char old[] = "one\ntwo\nthree", new[] = "one\n2\nthree";
     struct diff *diff = diff_of(old, new);
     assert_int_equal(diff->hunk_count, 1);
@@ -78,9 +73,8 @@ static void test_lines_point_into_the_texts(void **state)
     diff_free(diff);
 }
 
-static void test_headings(void **state)
+TEST(headings)
 {
-    (void)state;
     struct diff *diff = diff_of("int main(void)\n{\n  a;\n  b;\n  c;\n  d;\n  e;\n}\n",
                                 "int main(void)\n{\n  a;\n  b;\n  c;\n  d;\n  E;\n}\n");
     assert_int_equal(diff->hunk_count, 1);
@@ -92,9 +86,8 @@ static void test_headings(void **state)
     diff_free(diff);
 }
 
-static void test_binary(void **state)
+TEST(binary)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct diff *diff = diff_new("x.bin", "a\0b", 3, "a\0c", 3, &err);
     assert_non_null(diff);
@@ -116,9 +109,8 @@ static void test_binary(void **state)
     diff_free(diff);
 }
 
-static void test_strange_names(void **state)
+TEST(strange_names)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"a b", "--- a/a b\t\n+++ b/a b\t\n"},
         {"a\nb", "--- \"a/a\\nb\"\n+++ \"b/a\\nb\"\n"},
@@ -198,7 +190,7 @@ static bool same_hunk(const struct diff *a, const struct diff_hunk *x, const str
     return true;
 }
 
-/* What the choice must give, made the slow way: every old line, unless a chosen hunk says otherwise. */
+/* Builds the expected result the slow way: every old line, unless a chosen hunk changes it. */
 static void apply_slowly(struct strbuf *out, const struct diff *diff, const char *old, size_t len, const bool *keep)
 {
     int number = 0;
@@ -207,7 +199,7 @@ static void apply_slowly(struct strbuf *out, const struct diff *diff, const char
             const struct diff_hunk *hunk = &diff->hunks[h];
             for (size_t i = 0; keep[h] && i < hunk->line_count; i++) {
                 const struct diff_line *line = &diff->lines[hunk->first_line + i];
-                /* An added line comes after the old lines that stand before it in its hunk. */
+                /* An added line comes after the old lines that precede it in its hunk. */
                 int after = hunk->old_count ? hunk->old_start - 1 : hunk->old_start;
                 for (size_t k = 0; k < i; k++)
                     after += diff->lines[hunk->first_line + k].origin != '+';
@@ -249,7 +241,7 @@ static void check_choice(const struct strbuf *old, const struct strbuf *new, con
         assert_memory_equal(text.buf, side->buf, side->len);
     }
     if (flavour != UNIQUE_LINES)
-        return; /* where lines repeat there may be another, equally short way to say it */
+        return; /* where lines repeat, another diff may be equally short */
     struct err err = ERR_INIT;
     struct diff *again = diff_new("f.c", old->buf, old->len, text.buf, text.len, &err);
     assert_non_null(again);
@@ -282,15 +274,13 @@ static void check_choices(enum flavour flavour, uint32_t first_seed)
     }
 }
 
-static void test_every_choice_of_hunks(void **state)
+TEST(every_choice_of_hunks)
 {
-    (void)state;
     check_choices(UNIQUE_LINES, 1000);
 }
 
-static void test_every_choice_with_repeated_lines(void **state)
+TEST(every_choice_with_repeated_lines)
 {
-    (void)state;
     check_choices(FEW_LINES, 5000);
 }
 
@@ -311,9 +301,8 @@ static char *git_says(const struct scratch *files)
     return xstrdup(hunks ? hunks + 1 : "");
 }
 
-static void test_same_as_git(void **state)
+TEST(same_as_git)
 {
-    (void)state;
     struct scratch files;
     scratch_init(&files);
     for (uint32_t round = 0; round < 40; round++) {
@@ -334,9 +323,8 @@ static void test_same_as_git(void **state)
     scratch_release(&files);
 }
 
-static void test_cut_to_so_many_bytes(void **state)
+TEST(cut_to_so_many_bytes)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT, text = STRBUF_INIT;
     for (int i = 0; i < 4000; i++) {
@@ -373,9 +361,8 @@ static void *compare_much(void *data)
     return NULL;
 }
 
-static void test_on_threads(void **state)
+TEST(on_threads)
 {
-    (void)state;
     pthread_t threads[4];
     bool ok[4] = {true, true, true, true};
     for (size_t i = 0; i < 4; i++)
@@ -384,21 +371,4 @@ static void test_on_threads(void **state)
         pthread_join(threads[i], NULL);
         assert_true(ok[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_as_git_does),
-        cmocka_unit_test(test_lines_point_into_the_texts),
-        cmocka_unit_test(test_headings),
-        cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_strange_names),
-        cmocka_unit_test(test_every_choice_of_hunks),
-        cmocka_unit_test(test_every_choice_with_repeated_lines),
-        cmocka_unit_test(test_same_as_git),
-        cmocka_unit_test(test_cut_to_so_many_bytes),
-        cmocka_unit_test(test_on_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

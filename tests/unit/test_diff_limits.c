@@ -1,15 +1,11 @@
-/* Differences that are too large: the beginning is kept, the counts are of everything, and nothing takes minutes. */
+/* Tests of too large differences: the beginning is kept, the counts cover everything, and no diff takes minutes. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "tools/change.h"
 #include "tools/diff.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static void add_lines(struct strbuf *text, size_t count, unsigned seed, unsigned kinds)
 {
@@ -38,12 +34,11 @@ static void check_end(const struct diff *diff, const char *end)
     assert_true(text.len < 2 * DIFF_TEXT_MAX);
 }
 
-static void test_many_changed_lines_are_cut(void **state)
+TEST(many_changed_lines_are_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     for (int i = 0; i < 150000; i++) {
         strbuf_addf(&old, "%d\n", i);
         strbuf_addf(&new, "%d!\n", i);
@@ -58,12 +53,11 @@ static void test_many_changed_lines_are_cut(void **state)
     diff_free(diff);
 }
 
-static void test_much_text_is_cut(void **state)
+TEST(much_text_is_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     for (int i = 0; i < 6000; i++)
         strbuf_addf(&new, "%01000d\n", i);
     diff = compare(&old, &new);
@@ -74,12 +68,11 @@ static void test_much_text_is_cut(void **state)
     diff_free(diff);
 }
 
-static void test_what_fits_is_not_cut(void **state)
+TEST(what_fits_is_not_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     add_lines(&old, 90000, 1, 1000000);
     add_lines(&new, 90000, 2, 1000000);
     diff = compare(&old, &new);
@@ -89,12 +82,11 @@ static void test_what_fits_is_not_cut(void **state)
 }
 
 /* Lines that repeat, in no order: the smallest difference would take minutes to find. */
-static void test_what_cannot_be_compared_is_counted(void **state)
+TEST(what_cannot_be_compared_is_counted)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     strbuf_addstr(&old, "same\nsame again\n");
     strbuf_addstr(&new, "same\nsame again\n");
     add_lines(&old, 900000, 1, 1000);
@@ -112,12 +104,11 @@ static void test_what_cannot_be_compared_is_counted(void **state)
 }
 
 /* A large file with few edits far apart is compared as any other. */
-static void test_large_file_with_few_edits(void **state)
+TEST(large_file_with_few_edits)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     for (int i = 0; i < 900000; i++) {
         strbuf_addf(&old, "%d\n", i % 5000);
         if (i % 100000 == 7)
@@ -133,12 +124,11 @@ static void test_large_file_with_few_edits(void **state)
     diff_free(diff);
 }
 
-static void test_large_binary_is_not_searched(void **state)
+TEST(large_binary_is_not_searched)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     struct diff *diff;
 
-    (void)state;
     strbuf_add(&old, "\0", 1);
     strbuf_add(&new, "\0x", 2);
     add_lines(&old, 400000, 1, 10);
@@ -149,14 +139,13 @@ static void test_large_binary_is_not_searched(void **state)
     diff_free(diff);
 }
 
-static void test_cut_difference_is_not_taken_in_parts(void **state)
+TEST(cut_difference_is_not_taken_in_parts)
 {
     struct change_set *set = change_set_new();
     CLEANUP(strbuf) struct strbuf new = STRBUF_INIT;
     bool keep[1] = {false};
     struct err err = ERR_INIT;
 
-    (void)state;
     set->items = xcalloc(1, sizeof(*set->items));
     set->count = set->room = 1;
     set->items[0].path = xstrdup("f");
@@ -174,19 +163,4 @@ static void test_cut_difference_is_not_taken_in_parts(void **state)
     diff_free(diff);
     assert_string_equal(err.text, "the difference of f is too large to be decided hunk by hunk");
     change_set_free(set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_changed_lines_are_cut),
-        cmocka_unit_test(test_much_text_is_cut),
-        cmocka_unit_test(test_what_fits_is_not_cut),
-        cmocka_unit_test(test_what_cannot_be_compared_is_counted),
-        cmocka_unit_test(test_large_file_with_few_edits),
-        cmocka_unit_test(test_large_binary_is_not_searched),
-        cmocka_unit_test(test_cut_difference_is_not_taken_in_parts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

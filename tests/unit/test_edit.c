@@ -1,14 +1,12 @@
-/* write_file, edit_file, delete_file, move_file: they only say what they would do, and that is committed. */
+/* write_file, edit_file, delete_file, move_file: they only propose a change, and the commit makes exactly that
+ * change. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct tool_rig rig;
 
@@ -38,9 +36,8 @@ static void expect_file(const char *name, const char *text)
     assert_string_equal(content, text);
 }
 
-static void test_write_a_new_file(void **state)
+TEST_WITH(write_a_new_file, setup, teardown)
 {
-    (void)state;
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"./d/new.txt\",\"content\":\"a\\nb\\n\"}");
     assert_int_equal(rig.reply.type, REPLY_PROPOSAL);
     assert_int_equal(rig.reply.changes->count, 1);
@@ -52,9 +49,8 @@ static void test_write_a_new_file(void **state)
     assert_int_equal(scratch_mode(&rig.files, "d/new.txt"), 0644);
 }
 
-static void test_write_over_a_file(void **state)
+TEST_WITH(write_over_a_file, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "1\n2\n3\n");
     scratch_chmod(&rig.files, "a", 0755);
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"1\\ntwo\\n3\\n\"}");
@@ -72,9 +68,8 @@ static void test_write_over_a_file(void **state)
     expect_file("empty", "");
 }
 
-static void test_changed_between_yes_and_write(void **state)
+TEST_WITH(changed_between_yes_and_write, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "old\n");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");
     scratch_write(&rig.files, "a", "by hand\n");
@@ -83,9 +78,8 @@ static void test_changed_between_yes_and_write(void **state)
     expect_file("a", "by hand\n");
 }
 
-static void test_edit(void **state)
+TEST_WITH(edit, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "one two one\n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"two\",\"new\":\"2\"}");
     expect_file("a", "one two one\n");
@@ -104,9 +98,8 @@ static void test_edit(void **state)
     tool_rig_expect_error(&rig, "none does not exist; write_file makes new files");
 }
 
-static void test_edit_overlaps_and_line_ends(void **state)
+TEST_WITH(edit_overlaps_and_line_ends, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a", "aaa");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"aa\",\"new\":\"b\"}");
     tool_rig_expect_error(&rig, "old text occurs 2 times in a; give more context or set all");
@@ -129,9 +122,8 @@ static void test_edit_overlaps_and_line_ends(void **state)
     assert_memory_equal(content, "\xff\0centre\0\xfe", 10);
 }
 
-static void test_delete(void **state)
+TEST_WITH(delete, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "d/a", "1\n2\n");
     tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
     expect_file("d/a", "1\n2\n");
@@ -145,9 +137,8 @@ static void test_delete(void **state)
     tool_rig_expect_error(&rig, "path escapes workspace: ../x");
 }
 
-static void test_move(void **state)
+TEST_WITH(move, setup, teardown)
 {
-    (void)state;
     scratch_write_bytes(&rig.files, "from", "by\0tes", 6);
     scratch_chmod(&rig.files, "from", 0700);
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"from\",\"to\":\"x/y/to\"}");
@@ -179,9 +170,8 @@ static void test_move(void **state)
     expect_file("other", "o");
 }
 
-static void test_what_no_tool_writes_to(void **state)
+TEST_WITH(what_no_tool_writes_to, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     CLEANUP(free) char *link = scratch_path(&rig.files, "link"), *out = scratch_path(&rig.files, "out");
     CLEANUP(free) char *fifo = scratch_path(&rig.files, "fifo"), *dir = scratch_path(&rig.files, "outdir");
@@ -214,9 +204,8 @@ static void test_what_no_tool_writes_to(void **state)
 }
 
 /* Old code compared the whole text again at each line: minutes here. The alarm is for a test that hangs. */
-static void test_many_places_of_a_long_text(void **state)
+TEST_WITH(many_places_of_a_long_text, setup, teardown)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, arguments = STRBUF_INIT;
     size_t lines = 2u << 20, wanted = 300000;
     for (size_t i = 0; i < lines; i++)
@@ -240,9 +229,8 @@ static void test_many_places_of_a_long_text(void **state)
     expect_file("few", "aabaab!");
 }
 
-static void test_too_large(void **state)
+TEST_WITH(too_large, setup, teardown)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, arguments = STRBUF_INIT;
     strbuf_grow(&text, 1 << 20);
     for (int i = 0; i < 1 << 18; i++)
@@ -256,9 +244,8 @@ static void test_too_large(void **state)
     tool_rig_expect_error(&rig, "a would be larger than 32 MiB");
 }
 
-static void test_specs(void **state)
+TEST(specs)
 {
-    (void)state;
     static const struct {
         const struct tool *tool;
         enum effect effect;
@@ -280,22 +267,4 @@ static void test_specs(void **state)
         assert_non_null(expected[i].tool->spec.resource_keys);
         assert_non_null(strstr(expected[i].tool->spec.parameters, "\"additionalProperties\":false"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_write_a_new_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_write_over_a_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changed_between_yes_and_write, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_edit_overlaps_and_line_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_delete, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_move, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_no_tool_writes_to, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_places_of_a_long_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
-        cmocka_unit_test(test_specs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* How facts reach an emitter: order and copies of the queue, texts that are mapped, and the schema that is published.
- */
+/* Tests of emitters: order and copies of the queue, mapped texts, and the published schema. */
 
 #include "base/file.h"
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* Engines: what their vectors become, and what is said about a file that cannot be right. */
+/* Tests of engines: their command lines, and the errors for an invalid file. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -6,13 +6,10 @@
 #include "sandbox/engines.h"
 #include "sandbox/user.h"
 #include "support/scratch.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct sandbox_engines engines;
 
@@ -46,7 +43,7 @@ static char *joined(char **argv)
     return strbuf_detach(&text, NULL);
 }
 
-static char *vector_of(const struct box_spec *spec, bool again)
+static char *vector_of(const struct box_options *spec, bool again)
 {
     struct err err = ERR_INIT;
     char **argv = sandbox_engine_argv(spec->engine, spec, "keyturn-7", again, &err);
@@ -55,7 +52,7 @@ static char *vector_of(const struct box_spec *spec, bool again)
     return joined(argv);
 }
 
-static void assert_refused(const struct box_spec *spec, const char *why)
+static void assert_refused(const struct box_options *spec, const char *why)
 {
     struct err err = ERR_INIT;
     assert_null(sandbox_engine_argv(spec->engine, spec, "keyturn-7", false, &err));
@@ -71,14 +68,13 @@ static void assert_refused(const struct box_spec *spec, const char *why)
 
 static const char *const secrets[] = {"API_KEY", "OTHER", NULL};
 
-static void test_bwrap(void **state)
+TEST(bwrap)
 {
-    (void)state;
-    struct box_spec spec = {.engine = engine("bwrap"),
-                            .harness = "/opt/h",
-                            .workspace = "/tmp/my ws",
-                            .tools = "/my/tools",
-                            .secrets = secrets};
+    struct box_options spec = {.engine = engine("bwrap"),
+                               .harness = "/opt/h",
+                               .workspace = "/tmp/my ws",
+                               .tools = "/my/tools",
+                               .secrets = secrets};
     CLEANUP(free) char *text = vector_of(&spec, false);
     /* Every piece of the tight set. */
     static const char *const pieces[] = {
@@ -104,20 +100,19 @@ static void test_bwrap(void **state)
     spec.allow_degraded = true;
     CLEANUP(free) char *degraded = vector_of(&spec, false);
     assert_has(degraded, " --allow-degraded");
-    spec = (struct box_spec){.engine = engine("none"), .harness = "/opt/h"};
+    spec = (struct box_options){.engine = engine("none"), .harness = "/opt/h"};
     assert_refused(&spec, "the engine none needs a workspace (a folder must be made for it)");
 }
 
 /* Root becomes the sandbox's user first; for an ordinary user the vector is the engine's alone. */
-static void test_as_user(void **state)
+TEST(as_user)
 {
-    (void)state;
     struct scratch scratch;
     scratch_init(&scratch);
     scratch_write(&scratch, "harness", "");
     scratch_write(&scratch, "tools/one.py", "");
     CLEANUP(free) char *harness = xasprintf("%s/harness", scratch.path), *tools = xasprintf("%s/tools", scratch.path);
-    struct box_spec spec = {.engine = engine("bwrap"), .harness = harness, .tools = tools};
+    struct box_options spec = {.engine = engine("bwrap"), .harness = harness, .tools = tools};
     CLEANUP(free) char *text = vector_of(&spec, false);
     CLEANUP(free)
     char *wanted = xasprintf(" --show %s --lend %s -- /usr/bin/bwrap --unshare-all ", harness, tools);
@@ -141,10 +136,10 @@ static void test_as_user(void **state)
     scratch_release(&scratch);
 }
 
-static void test_containers(void **state)
+TEST(containers)
 {
-    (void)state;
-    struct box_spec spec = {.engine = engine("podman"), .tools = "/t", .secrets = secrets, .memory_mb = 100, .pids = 9};
+    struct box_options spec = {
+        .engine = engine("podman"), .tools = "/t", .secrets = secrets, .memory_mb = 100, .pids = 9};
     CLEANUP(free) char *podman = vector_of(&spec, false);
     assert_has(podman, "podman run -i --rm --name keyturn-7 --pull=never --read-only --cap-drop=ALL ");
     assert_has(podman, " --network=none ");
@@ -160,7 +155,7 @@ static void test_containers(void **state)
     CLEANUP(free) char *stop = joined(sandbox_engine_stop(spec.engine, &spec, "keyturn-7"));
     assert_string_equal(stop, "podman kill keyturn-7");
 
-    spec = (struct box_spec){.engine = engine("docker"), .image = "mine:2"};
+    spec = (struct box_options){.engine = engine("docker"), .image = "mine:2"};
     CLEANUP(free) char *docker = vector_of(&spec, false);
     assert_has(docker, "docker run -i --rm ");
     assert_has(docker, " --memory 512m --memory-swap 512m --pids-limit 32 ");
@@ -171,10 +166,9 @@ static void test_containers(void **state)
     assert_true(sandbox_engine_uses(engine("none"), "workspace"));
 }
 
-static void test_other_machines(void **state)
+TEST(other_machines)
 {
-    (void)state;
-    struct box_spec spec = {.engine = engine("ssh"), .host = "me@there", .tools = "/a b/it's", .secrets = secrets};
+    struct box_options spec = {.engine = engine("ssh"), .host = "me@there", .tools = "/a b/it's", .secrets = secrets};
     CLEANUP(free) char *ssh = vector_of(&spec, false);
     assert_has(ssh, " -o SendEnv=API_KEY -o SendEnv=OTHER -- me@there ");
     assert_has(ssh, " keyturn-harness --workspace \"$w\"");
@@ -184,7 +178,7 @@ static void test_other_machines(void **state)
     spec.host = "-oProxyCommand=evil";
     assert_refused(&spec, "-oProxyCommand=evil is no host (a name does not begin with -)");
 
-    spec = (struct box_spec){.engine = engine("srun")};
+    spec = (struct box_options){.engine = engine("srun")};
     CLEANUP(free) char *srun = vector_of(&spec, false);
     assert_has(srun, "srun --quiet --ntasks=1 --nodes=1 --job-name=keyturn-7 --mem=512M ");
     assert_has_not(srun, "--partition");
@@ -192,7 +186,7 @@ static void test_other_machines(void **state)
     CLEANUP(free) char *partition = vector_of(&spec, false);
     assert_has(partition, " --partition=gpu ");
 
-    spec = (struct box_spec){.engine = engine("kubectl"), .host = "lab", .memory_mb = 64};
+    spec = (struct box_options){.engine = engine("kubectl"), .host = "lab", .memory_mb = 64};
     CLEANUP(free) char *kubectl = vector_of(&spec, false);
     assert_has(kubectl, "kubectl run keyturn-7 --namespace=lab -i --rm --quiet --restart=Never ");
     assert_has(kubectl, "\"readOnlyRootFilesystem\":true");
@@ -205,10 +199,9 @@ static void test_other_machines(void **state)
 }
 
 /* The piece of kubectl's vector that is JSON must be JSON when its places are filled. */
-static void test_overrides_are_json(void **state)
+TEST(overrides_are_json)
 {
-    (void)state;
-    struct box_spec spec = {.engine = engine("kubectl")};
+    struct box_options spec = {.engine = engine("kubectl")};
     char **argv = sandbox_engine_argv(spec.engine, &spec, "keyturn-7", false, NULL);
     size_t found = 0;
     for (char **at = argv; *at; at++)
@@ -225,14 +218,13 @@ static void test_overrides_are_json(void **state)
     argv_free(argv);
 }
 
-static void test_environment(void **state)
+TEST(environment)
 {
-    (void)state;
     setenv("API_KEY", "sesame", 1);
     setenv("AWS_SECRET", "not for you", 1);
     setenv("DOCKER_HOST", "unix:///d", 1);
     unsetenv("OTHER");
-    struct box_spec spec = {.engine = engine("bwrap"), .secrets = secrets};
+    struct box_options spec = {.engine = engine("bwrap"), .secrets = secrets};
     CLEANUP(free) char *bwrap = joined(sandbox_engine_env(spec.engine, &spec));
     assert_string_equal(bwrap, "PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 API_KEY=sesame");
     spec.engine = engine("docker");
@@ -245,9 +237,8 @@ static void test_environment(void **state)
     assert_refused(&spec, "\"A=B\" cannot be the name of a secret (name a variable of the environment)");
 }
 
-static void test_choice(void **state)
+TEST(choice)
 {
-    (void)state;
     struct scratch scratch;
     scratch_init(&scratch);
     scratch_mkdir(&scratch, "bin");
@@ -265,9 +256,8 @@ static void test_choice(void **state)
     scratch_release(&scratch);
 }
 
-static void test_file(void **state)
+TEST(file)
 {
-    (void)state;
     struct scratch scratch;
     struct sandbox_engines own;
     struct err err = ERR_INIT;
@@ -288,7 +278,7 @@ static void test_file(void **state)
     assert_int_equal(own.count, built_in + 1);
     const struct sandbox_engine *mine = sandbox_engines_find(&own, "mine");
     assert_true(mine && mine->from_user && !mine->unsafe && !mine->env);
-    struct box_spec spec = {.engine = mine};
+    struct box_options spec = {.engine = mine};
     CLEANUP(free) char *text = vector_of(&spec, false);
     assert_string_equal(text, "box {x} keyturn-7");
     assert_string_equal(sandbox_engines_find(&own, "bwrap")->about, "another");
@@ -297,9 +287,8 @@ static void test_file(void **state)
     scratch_release(&scratch);
 }
 
-static void test_mistakes(void **state)
+TEST(mistakes)
 {
-    (void)state;
     static const struct {
         const char *text;
         long line;
@@ -315,11 +304,11 @@ static void test_mistakes(void **state)
         {"{\"a\": {\"argv\": []}}", 1, "\"a.argv\" must be a command"},
         {"{\"a\": {\"argv\": [\"\"]}}", 1, "\"a.argv\" must be a command"},
         {"{\"a\": {\"argv\": [\"x\", \n\"{wrkspace}\"]}}", 2,
-         "\"a.argv\": there is no place {wrkspace} (double a brace that is meant)"},
+         "\"a.argv\": unknown placeholder {wrkspace}; write {{wrkspace}} for literal braces"},
         {"{\"a\": {\"argv\": [\"x\", \"{host:sh}\"]}}", 1,
-         "\"a.argv\": there is no place {host:sh} (double a brace that is meant)"},
+         "\"a.argv\": unknown placeholder {host:sh}; write {{host:sh}} for literal braces"},
         {"{\"a\": {\"argv\": [\"x\", \"}\"]}}", 1,
-         "\"a.argv\": a brace stands alone in \"}\" (double it if it is meant)"},
+         "\"a.argv\": single brace in \"}\"; write {{ or }} for a literal brace"},
         {"{\"a\": {\"argv\": [\"x\"], \"stop\": []}}", 1, "\"a.stop\" must be a command"},
         {"{\"a\": {\"argv\": [\"x\"], \"secret\": true}}", 1, "\"a.secret\" must be a list of strings, or false"},
         {"{\"a\": {\"argv\": [\"x\"], \"unsafe\": 1}}", 1, "\"a.unsafe\" must be true or false"},
@@ -342,9 +331,8 @@ static void test_mistakes(void **state)
     assert_int_equal(err.line, 2);
 }
 
-static void test_harness_path(void **state)
+TEST(harness_path)
 {
-    (void)state;
     unsetenv("KEYTURN_HARNESS");
     CLEANUP(free) char *folder = file_program_dir();
     CLEANUP(free) char *want = xasprintf("%s/keyturn-harness", folder);
@@ -356,10 +344,9 @@ static void test_harness_path(void **state)
     unsetenv("KEYTURN_HARNESS");
 }
 
-/* Whoever starts the image with compose has the walls that we put around it. */
-static void test_compose_has_the_same_limits(void **state)
+/* An image started with compose has the same limits as one that we start. */
+TEST(compose_has_the_same_limits)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf compose = STRBUF_INIT;
     struct err err = ERR_INIT;
     assert_int_equal(file_read(SOURCE_DIR "/docker/compose.yaml", &compose, 0, &err), 0);
@@ -373,20 +360,4 @@ static void test_compose_has_the_same_limits(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compose_has_the_same_limits),
-        cmocka_unit_test(test_bwrap),
-        cmocka_unit_test(test_as_user),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_other_machines),
-        cmocka_unit_test(test_overrides_are_json),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_harness_path),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP(begin, end)

@@ -1,15 +1,12 @@
-/* Vectors for programs: what is in them with which engine, that secrets and braces are safe, and who cannot. */
+/* Command lines of engines for programs: their contents with each engine, safety of secrets and braces, and engines
+ * that cannot run programs. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/user.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct sandbox_engines engines;
 
@@ -61,9 +58,8 @@ static void expect(const struct program_vector *from, const char *piece, bool th
     assert_null(strstr(text, "open-sesame"));
 }
 
-static void test_bwrap(void **state)
+TEST_WITH(bwrap, begin, end)
 {
-    (void)state;
     struct program_vector v = vector("bwrap");
     expect(&v, " --unshare-all --unshare-user ", true);
     expect(&v, " --share-net ", false);
@@ -88,7 +84,7 @@ static void test_bwrap(void **state)
     expect(&v, " --size 67108864 --tmpfs /dev/shm --size 268435456 --tmpfs /tmp ", true);
     v.memory_mb = 64;
     expect(&v, " --ro-bind-try /data /data ", true);
-    v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.lent = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
     v.lent_count = 1;
     expect(&v, " --bind /ws /workspace --ro-bind /s/one /workspace/skills/one ", true);
     expect(&v, " --watch-memory ", false);
@@ -98,9 +94,8 @@ static void test_bwrap(void **state)
     assert_null(sandbox_program_ask(&v, false));
 }
 
-static void test_containers(void **state)
+TEST_WITH(containers, begin, end)
 {
-    (void)state;
     struct program_vector v = vector("podman");
     expect(&v, " --network=none ", true);
     expect(&v, " --env KTV_TOKEN --env KTV_PATH ", true);
@@ -117,7 +112,7 @@ static void test_containers(void **state)
     expect(&v, " -t ", false);
     expect(&v, " --cpus ", false);
     v.cpu_percent = 150;
-    v.lent = &(struct program_lent){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.lent = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
     v.lent_count = 1;
     expect(&v, " --cpus 1.50 --memory ", true);
     expect(&v, " --volume /ws:/workspace --volume /s/one:/workspace/skills/one:ro ", true);
@@ -145,9 +140,8 @@ static void test_containers(void **state)
     assert_string_equal(kill, " docker kill k7 ");
 }
 
-static void test_environment(void **state)
+TEST_WITH(environment, begin, end)
 {
-    (void)state;
     struct program_vector v = vector("bwrap");
     CLEANUP(free) char *env = joined(sandbox_program_env(&v));
     assert_non_null(strstr(env, " KTV_TOKEN=open-sesame KTV_PATH=/evil "));
@@ -156,9 +150,8 @@ static void test_environment(void **state)
     assert_false(sandbox_program_filter_in_env(v.engine));
 }
 
-static void test_a_filter_in_the_environment(void **state)
+TEST_WITH(a_filter_in_the_environment, begin, end)
 {
-    (void)state;
     struct program_vector v = vector("docker");
     assert_true(sandbox_program_filter_in_env(v.engine));
     v.filtered = true;
@@ -169,9 +162,8 @@ static void test_a_filter_in_the_environment(void **state)
     expect(&v, " --close-proc --filter-variable ", true);
 }
 
-static void test_none_and_who_cannot(void **state)
+TEST_WITH(no_engine_and_engines_without_programs, begin, end)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct program_vector v = vector("none");
     CLEANUP(free) char *text = joined(sandbox_program_argv(&v, false, &err));
@@ -190,9 +182,8 @@ static int read_text(const char *text, struct err *err)
     return sandbox_engines_read(&engines, text, strlen(text), true, err);
 }
 
-static void test_engines_of_a_user(void **state)
+TEST_WITH(engines_of_a_user, begin, end)
 {
-    (void)state;
     struct err err = ERR_INIT;
     assert_int_equal(
         read_text("{\"mine\":{\"argv\":[\"x\"],\"program\":{\"argv\":[\"x\",\"{command...}\"],\"workspace\":\"/w\"}}}",
@@ -219,10 +210,10 @@ static void test_engines_of_a_user(void **state)
     }
 }
 
-/* An ordinary user's podman says that it leaves limits out, and goes on: nobody must be told that they hold. */
-static void test_whose_limits_hold(void **state)
+/* An ordinary user's podman warns that it ignores limits and continues: then the program must not claim that they
+ * hold. */
+TEST_WITH(whose_limits_hold, begin, end)
 {
-    (void)state;
     const struct sandbox_engine *podman = sandbox_engines_find(&engines, "podman");
     bool second = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
     assert_int_equal(sandbox_program_bounds_whole(podman), second || geteuid() == 0);
@@ -233,18 +224,4 @@ static void test_whose_limits_hold(void **state)
     bool whole = sandbox_program_bounds_whole(podman);
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(whole, second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_bwrap, begin, end),
-        cmocka_unit_test_setup_teardown(test_containers, begin, end),
-        cmocka_unit_test_setup_teardown(test_environment, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_filter_in_the_environment, begin, end),
-        cmocka_unit_test_setup_teardown(test_none_and_who_cannot, begin, end),
-        cmocka_unit_test_setup_teardown(test_whose_limits_hold, begin, end),
-        cmocka_unit_test_setup_teardown(test_engines_of_a_user, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

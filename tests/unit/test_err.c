@@ -2,20 +2,16 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "support/test.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_set(void **state)
+TEST(set)
 {
-    (void)state;
     struct err err = {EIO, 12, "old"};
     assert_int_equal(err_set(&err, "no %s in line %d", "key", 3), -1);
     assert_string_equal(err.text, "no key in line 3");
@@ -23,26 +19,23 @@ static void test_set(void **state)
     assert_int_equal(err.line, 0);
 }
 
-static void test_null_is_fine(void **state)
+TEST(null_is_fine)
 {
-    (void)state;
     assert_int_equal(err_set(NULL, "x"), -1);
     assert_int_equal(err_set_errno(NULL, EIO, "x"), -1);
     assert_int_equal(err_prefix(NULL, "x"), -1);
 }
 
-static void test_errno(void **state)
+TEST(errno_is_named_and_kept)
 {
-    (void)state;
     struct err err = ERR_INIT;
     assert_int_equal(err_set_errno(&err, ENOSPC, "cannot write %s", "/x/y"), -1);
     assert_string_equal(err.text, "cannot write /x/y: No space left on device");
     assert_int_equal(err.code, ENOSPC);
 }
 
-static void test_text_may_be_its_own_argument(void **state)
+TEST(text_may_be_its_own_argument)
 {
-    (void)state;
     struct err err = ERR_INIT;
     err_set(&err, "inner");
     err_set(&err, "outer (%s) and again (%s)", err.text, err.text);
@@ -51,9 +44,8 @@ static void test_text_may_be_its_own_argument(void **state)
     assert_string_equal(err.text, "twice outer (inner) and again (inner): No such file or directory");
 }
 
-static void test_prefix_keeps_code_and_line(void **state)
+TEST(prefix_keeps_code_and_line)
 {
-    (void)state;
     struct err err = ERR_INIT;
     err_set_errno(&err, EACCES, "cannot open it");
     err.line = 4;
@@ -63,9 +55,8 @@ static void test_prefix_keeps_code_and_line(void **state)
     assert_int_equal(err.line, 4);
 }
 
-static void test_long_texts_are_cut_between_characters(void **state)
+TEST(long_texts_are_cut_between_characters)
 {
-    (void)state;
     char big[2000];
     for (size_t shift = 0; shift < 4; shift++) {
         memset(big, 'x', shift);
@@ -85,9 +76,8 @@ static void test_long_texts_are_cut_between_characters(void **state)
     }
 }
 
-static void test_bug_aborts_and_says_where(void **state)
+TEST(bug_aborts_with_its_position)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
@@ -105,18 +95,4 @@ static void test_bug_aborts_and_says_where(void **state)
     int status;
     waitpid(pid, &status, 0);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set),
-        cmocka_unit_test(test_null_is_fine),
-        cmocka_unit_test(test_errno),
-        cmocka_unit_test(test_text_may_be_its_own_argument),
-        cmocka_unit_test(test_prefix_keeps_code_and_line),
-        cmocka_unit_test(test_long_texts_are_cut_between_characters),
-        cmocka_unit_test(test_bug_aborts_and_says_where),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The codec, over the table: whatever event.def lists is tested here without being named. */
+/* Tests of the codec over its table: they cover every event that event.def lists without naming any. */
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -6,12 +6,8 @@
 #include "base/utf8.h"
 #include "event/event.h"
 #include "event/words.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 static void fill_body(struct arena *arena, struct event_layout layout, void *body, size_t turn);
 
@@ -108,7 +104,7 @@ static void fill_body(struct arena *arena, struct event_layout layout, void *bod
         fill(arena, &layout.fields[i], (char *)body + layout.fields[i].offset, turn + i);
 }
 
-/* What is written says everything, so two events are the same when their lines are. */
+/* A line holds the whole event, so two events are the same if their lines are. */
 static void assert_same_event(const struct event *a, const struct event *b)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT, right = STRBUF_INIT;
@@ -137,9 +133,8 @@ static void assert_refused(const char *line, const char *why)
         fail_msg("%s: \"%s\" does not say \"%s\"", line, err.text, why);
 }
 
-static void every_type_round_trips(void **state)
+TEST(every_type_round_trips)
 {
-    (void)state;
     for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
         for (size_t round = 0; round < 6; round++) {
             CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -158,9 +153,8 @@ static void every_type_round_trips(void **state)
     }
 }
 
-static void absent_fields_have_their_zero(void **state)
+TEST(absent_fields_have_their_zero)
 {
-    (void)state;
     for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -187,7 +181,7 @@ static void absent_fields_have_their_zero(void **state)
             else if (fields[i].kind == EVENT_KIND_NNUM)
                 assert_true(isnan(*(double *)place));
         }
-        /* And what is written of it reads back the same. */
+        /* The written line reads back the same. */
         strbuf_reset(&line);
         event.raw = NULL;
         event.seq = event.t = 1;
@@ -197,14 +191,13 @@ static void absent_fields_have_their_zero(void **state)
     }
 }
 
-static void wrong_kinds_are_named(void **state)
+TEST(wrong_kinds_are_named)
 {
     static const char *const wrong[] = {
         [EVENT_KIND_STR] = "1",   [EVENT_KIND_INT] = "\"1\"", [EVENT_KIND_NINT] = "1.5", [EVENT_KIND_NUM] = "true",
         [EVENT_KIND_NNUM] = "[]", [EVENT_KIND_BOOL] = "0",    [EVENT_KIND_LIST] = "{}",  [EVENT_KIND_OBJ] = "[]",
         [EVENT_KIND_STRS] = "{}", [EVENT_KIND_OREC] = "[]",   [EVENT_KIND_RECS] = "1",
     };
-    (void)state;
     for (int type = 1; type < EVENT_TYPE_COUNT; type++) {
         const char *name = event_type_name((enum event_type)type);
         struct event_layout layout = event_layout((enum event_type)type);
@@ -233,9 +226,8 @@ static void wrong_kinds_are_named(void **state)
     assert_refused("{\"type\":null}", "\"type\" is missing");
 }
 
-static void wrong_kinds_inside_records_read_as_missing(void **state)
+TEST(wrong_kinds_inside_records_read_as_missing)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     decode(&event, &arena,
@@ -248,14 +240,13 @@ static void wrong_kinds_inside_records_read_as_missing(void **state)
     assert_null(event.write_proposed.files.items[1].path);
     assert_string_equal(event.write_proposed.files.items[2].path, "a");
     decode(&event, &arena, "{\"type\":\"tool.finished\",\"timeout\":{},\"failure\":{\"retryable\":false}}");
-    assert_true(event.tool_finished.timeout->retryable); /* unless somebody says otherwise */
+    assert_true(event.tool_finished.timeout->retryable); /* the default */
     assert_false(event.tool_finished.failure->retryable);
 }
 
 /* What a stranger's line may make of the memory is bounded. */
-static void a_line_with_too_many_items_loses_the_list(void **state)
+TEST(a_line_with_too_many_items_loses_the_list)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct event event;
@@ -269,12 +260,11 @@ static void a_line_with_too_many_items_loses_the_list(void **state)
     assert_true(event.loose > 0);
 }
 
-static void unknown_things_survive(void **state)
+TEST(unknown_things_survive)
 {
     static const char line[] =
         "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
     static const char other[] = "{\"seq\":6,\"type\":\"dream.told\",\"about\":[1, 2]}";
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event;
@@ -303,14 +293,13 @@ static void unknown_things_survive(void **state)
     assert_string_equal(out.buf, other);
 }
 
-/* A line of an older version holds them as they are; a line of ours never does. The value is the same. */
-static void lines_are_printable(void **state)
+/* A line of an older version holds them unescaped; our lines never do. The value is the same. */
+TEST(lines_are_printable)
 {
     static const char old[] = "{\"seq\":1,\"t\":2,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"\xc2\x9b"
                               "31m\xe2\x80\xae\"}";
     static const char safe[] =
         "{\"seq\":1,\"t\":2,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"\\u009b31m\\u202e\"}";
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event, again;
@@ -336,9 +325,8 @@ static void lines_are_printable(void **state)
     assert_non_null(strstr(out.buf, "{\"a\":\"\\u2066\"}"));
 }
 
-static void members_in_any_order(void **state)
+TEST(members_in_any_order)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct event event;
@@ -354,7 +342,7 @@ static void members_in_any_order(void **state)
     assert_int_equal(event.type, EVENT_RELEASED);
     assert_string_equal(event.released.gate, "b");
 
-    /* More members than anybody expects. */
+    /* More members than expected. */
     strbuf_addch(&line, '{');
     for (int i = 0; i < 500; i++)
         strbuf_addf(&line, "\"m%d\":%d,", i, i);
@@ -363,9 +351,8 @@ static void members_in_any_order(void **state)
     assert_string_equal(event.held.gate, "step");
 }
 
-static void json_fields_are_compact(void **state)
+TEST(json_fields_are_compact)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     decode(&event, &arena,
@@ -375,7 +362,7 @@ static void json_fields_are_compact(void **state)
     assert_string_equal(event.tool_started.arguments, "[[],{},[{}],[[]]]");
 }
 
-static void numbers_are_exact(void **state)
+TEST(numbers_are_exact)
 {
     static const struct {
         const char *text;
@@ -389,7 +376,6 @@ static void numbers_are_exact(void **state)
                 {"999999999999999999", 999999999999999999},
                 {"1E+1", 10}};
     static const char *const bad[] = {"1.5", "1e400", "9223372036854775808", "1e-1"};
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     char line[128];
     for (size_t i = 0; i < COUNT_OF(good); i++) {
@@ -405,7 +391,7 @@ static void numbers_are_exact(void **state)
     assert_refused("{\"type\":\"budget.warned\",\"used\":1e999}", "\"used\" must be a number");
 }
 
-static void malformed_lines_are_refused(void **state)
+TEST(malformed_lines_are_refused)
 {
     static const char *const bad[] = {
         "",
@@ -457,7 +443,6 @@ static void malformed_lines_are_refused(void **state)
         "{\"type\":\"held\",\"a\":NaN}",
         "{\"type\":\"held\",'a':1}",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_refused(bad[i], "this is not one JSON object: ");
         CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -468,9 +453,8 @@ static void malformed_lines_are_refused(void **state)
     assert_refused("{\"type\":\"held\",\"a\":[1 2]}", "a comma is missing (byte 23)");
 }
 
-static void depth_has_a_limit(void **state)
+TEST(depth_has_a_limit)
 {
-    (void)state;
     for (int depth = JSON_DEPTH_MAX - 3; depth < JSON_DEPTH_MAX + 3; depth++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -488,9 +472,8 @@ static void depth_has_a_limit(void **state)
 }
 
 /* The scanner reads eight bytes at a time: every place of a special byte in a word, and every length. */
-static void words_and_their_edges(void **state)
+TEST(words_and_their_edges)
 {
-    (void)state;
     for (size_t len = 0; len < 40; len++) {
         for (size_t at = 0; at <= len; at++) {
             static const char *const special[] = {"\\\"", "\\\\", "\xc3\xa4", "\\n", "\\u0041", "{", "\x7f"};
@@ -505,7 +488,7 @@ static void words_and_their_edges(void **state)
                     strbuf_addstr(&want, k == at ? meaning[i] : "x");
                 }
                 strbuf_addstr(&line, "\"}");
-                /* In a block of its own size, so that a read past the end is seen. */
+                /* In a block of exactly its size, so that a sanitizer sees a read past the end. */
                 CLEANUP(free) char *exact = xmemdup0(line.buf, line.len);
                 assert_int_equal(event_decode(&event, &arena, exact, line.len, NULL), 0);
                 assert_string_equal(event.held.gate, want.buf);
@@ -524,9 +507,8 @@ static void assert_summary(const char *line, const char *want)
     assert_string_equal(out.buf, want);
 }
 
-static void summaries_read_well(void **state)
+TEST(summaries_read_well)
 {
-    (void)state;
     for (int type = 0; type < EVENT_TYPE_COUNT; type++) {
         for (size_t round = 0; round < 6; round++) {
             CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -581,7 +563,7 @@ static void summaries_read_well(void **state)
                    "step 1 attempt 2 overloaded");
 }
 
-/* A text of so many bytes in the file, made of this piece. */
+/* A text of this many bytes in the file, made of this piece. */
 static void check_short(const char *type, const char *piece, size_t count, bool cut)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -605,9 +587,8 @@ static void check_short(const char *type, const char *piece, size_t count, bool 
         assert_string_equal(all, part);
 }
 
-static void long_values_are_cut_for_who_shows_them(void **state)
+TEST(long_values_are_cut_for_display)
 {
-    (void)state;
     check_short("model.responded", "abc", 1000, false);
     check_short("model.responded", "a", EVENT_SHORT, false);
     check_short("model.responded", "a", EVENT_SHORT + 1, true);
@@ -616,27 +597,4 @@ static void long_values_are_cut_for_who_shows_them(void **state)
         check_short("model.responded", "x\\u00e9", EVENT_SHORT / 7 + extra + 1, true);
         check_short("model.responded", "\xe2\x82\xac", EVENT_SHORT / 3 + extra + 1, true);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_round_trips),
-        cmocka_unit_test(absent_fields_have_their_zero),
-        cmocka_unit_test(wrong_kinds_are_named),
-        cmocka_unit_test(wrong_kinds_inside_records_read_as_missing),
-        cmocka_unit_test(a_line_with_too_many_items_loses_the_list),
-        cmocka_unit_test(unknown_things_survive),
-        cmocka_unit_test(members_in_any_order),
-        cmocka_unit_test(json_fields_are_compact),
-        cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(malformed_lines_are_refused),
-        cmocka_unit_test(depth_has_a_limit),
-        cmocka_unit_test(words_and_their_edges),
-        cmocka_unit_test(summaries_read_well),
-        cmocka_unit_test(lines_are_printable),
-        cmocka_unit_test(summaries_read_well),
-        cmocka_unit_test(long_values_are_cut_for_who_shows_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* Events are typed: nobody but core/event reads JSON out of them.
+/* Events are typed: only core/event reads JSON out of them.
  *
- * Some fields hold the JSON of somebody else (a tool's arguments, what a script sent). They are listed here with their
- * owner, and event_leaf is where they are parsed. */
+ * Some fields hold foreign JSON (a tool's arguments, what a script sent). They are listed here with their owner, and
+ * event_leaf parses them. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -56,7 +56,7 @@ static void check_layout(const char *in, struct event_layout layout)
     }
 }
 
-TEST(json_text_in_an_event_belongs_to_somebody_else)
+TEST(json_text_in_an_event_is_foreign)
 {
     for (int i = EVENT_OTHER + 1; i < EVENT_TYPE_COUNT; i++)
         check_layout(event_type_name((enum event_type)i), event_layout((enum event_type)i));
@@ -67,7 +67,7 @@ TEST(json_text_in_an_event_belongs_to_somebody_else)
 
 /* ---- the code ---- */
 
-/* Files that know events and parse JSON by themselves, and what that is. */
+/* Files that know events and parse JSON themselves, and which JSON that is. */
 static const struct {
     const char *file, *parses;
 } parsers[] = {
@@ -75,18 +75,19 @@ static const struct {
     {"core/tools/bounded.c", "arguments of the call, as it was asked for"},
     {"core/tools/registry.c", "a tool's schema"},
     {"core/turn/budget.c", "a number that the user wrote"},
-    {"core/turn/turn_calls.c", "arguments as a model or the user wrote them"},
+    {"core/turn/calls.c", "arguments as a model or the user wrote them"},
+    {"core/turn/compaction.c", "arguments of a call that a summary names"},
 };
 
 /* What event_leaf and view_json are given, other than a member or a local that is named like a field of `leaves`. */
 static const struct {
     const char *file, *argument, *is;
 } handed[] = {
-    {"tui/dialog_gate.c", "text", "arguments as they are edited"},
-    {"tui/plain_calls.c", "value->text", "arguments that are a text with JSON in it"},
-    {"tui/plain_write.c", "plain->edit", "edited.after, kept until the decision"},
-    {"tui/told.c", "text", "what a script sent"},
-    {"tui/view.c", "text", "what view_json is given, which is looked at as well"},
+    {"tui/dialogs/gate.c", "text", "arguments as they are edited"},
+    {"tui/cli/plain_calls.c", "value->text", "arguments that are a text with JSON in it"},
+    {"tui/cli/plain_write.c", "plain->edit", "edited.after, kept until the decision"},
+    {"tui/panes/call_output.c", "text", "what a script sent"},
+    {"tui/app/view.c", "text", "what view_json is given, which is looked at as well"},
 };
 
 static bool parser_seen[COUNT_OF(parsers)], handed_seen[COUNT_OF(handed)];
@@ -148,10 +149,11 @@ static void check_file(const char *path, size_t *files)
             path);
 }
 
-TEST(nobody_else_parses_what_events_say)
+TEST(only_listed_files_parse_events)
 {
-    static const char *const folders[] = {"core/config", "core/mcp",  "core/model",     "core/sandbox",
-                                          "core/tools",  "core/turn", "core/workspace", "tui"};
+    static const char *const folders[] = {"core/config", "core/mcp",    "core/model",     "core/sandbox",
+                                          "core/tools",  "core/turn",   "core/workspace", "tui/screen",
+                                          "tui/panes",   "tui/dialogs", "tui/app",        "tui/cli"};
     size_t files = 0;
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
         CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, folders[i]);

@@ -1,19 +1,16 @@
-/* Commands of a model as tools hand them on, and blocks of code. */
+/* Tests of the tools that pass a model's commands and code blocks on. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include "workspace/exec.h"
 #include "workspace/inline.h"
 #include "workspace/program_control.h"
 #include "workspace/workspace.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct program_rig rig;
 static struct exec *exec;
@@ -86,9 +83,8 @@ static const char *member(const char *name)
     return json_str(json_get(result, name), "");
 }
 
-static void test_commands(void **state)
+TEST_WITH(commands, begin, end)
 {
-    (void)state;
     assert_string_equal(call(command, "{\"command\":\"echo out; echo err >&2; exit 3\"}", "output"), "out\nerr\n");
     assert_int_equal(json_int(json_get(result, "exit_code"), -9), 3);
     assert_null(json_get(result, "session_id"));
@@ -103,9 +99,8 @@ static void test_commands(void **state)
     assert_string_equal(call(command, "{\"command\":\"sleep 60\",\"timeout_sec\":1}", "timed_out"), "true");
 }
 
-static void test_how_it_ended(void **state)
+TEST_WITH(how_it_ended, begin, end)
 {
-    (void)state;
     assert_string_equal(call(command, "{\"command\":\"kill -SEGV $$\"}", "signal"), "11");
     assert_string_equal(member("signal_name"), "SIGSEGV");
     assert_int_equal(json_int(json_get(result, "exit_code"), 0), -1);
@@ -117,10 +112,9 @@ static void test_how_it_ended(void **state)
     assert_non_null(strstr(left, " sleep\"]"));
 }
 
-/* Numbers that nobody can wait for are the longest there are. */
-static void test_huge_times(void **state)
+/* Absurdly long times are cut to the maximum. */
+TEST_WITH(huge_times, begin, end)
 {
-    (void)state;
     struct exec_request request;
     struct command_policy policy = {0};
     static const char huge[] = "{\"command\":\"x\",\"timeout_sec\":9223372036854775807}";
@@ -134,7 +128,7 @@ static void test_huge_times(void **state)
     assert_string_equal(
         call(command, "{\"command\":\"sleep 0.3; echo on; read x\",\"yield_time_ms\":9223372036854775807}", "output"),
         "on");
-    /* For who cannot wait so long. */
+    /* For a caller that cannot wait that long. */
     static const char look[] = "{\"session_id\":\"p1\",\"yield_time_ms\":9223372036854775807}";
     assert_int_equal(exec_write_within(exec, json_parse(&arena, look, strlen(look), &err), 100, on_result, NULL, &err),
                      0);
@@ -142,9 +136,8 @@ static void test_huge_times(void **state)
     assert_string_equal(member("status"), "running");
 }
 
-static void test_sessions(void **state)
+TEST_WITH(sessions, begin, end)
 {
-    (void)state;
     const char *id = call(
         command, "{\"command\":\"printf 'Name: '; read n; echo hi $n; read m\",\"yield_time_ms\":20000}", "session_id");
     assert_string_equal(id, "p1");
@@ -167,10 +160,9 @@ static void test_sessions(void **state)
     assert_non_null(strstr(recorder_text(&rig.recorder), "ended p1 0 exited\n"));
 }
 
-/* A terminal that reads lines and does not say them back, and only while it does. */
-static void test_what_is_hidden(void **state)
+/* Hidden input: only while a terminal reads lines without echo. */
+TEST_WITH(hidden_input, begin, end)
 {
-    (void)state;
     call(command,
          "{\"command\":\"stty -echo; printf 'Password: '; read p; stty echo; printf 'Name: '; read n; stty -icanon "
          "-echo; printf 'Key: '; read k\",\"tty\":true,\"yield_time_ms\":20000}",
@@ -184,14 +176,13 @@ static void test_what_is_hidden(void **state)
     assert_false(control->hides(control, "p1"));
     call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
     assert_non_null(strstr(member("output"), "Key: "));
-    assert_false(control->hides(control, "p1")); /* such a program says back itself what it wants to */
+    assert_false(control->hides(control, "p1")); /* such a program echoes its input itself */
     call(command, "{\"command\":\"printf 'Name: '; read n\",\"yield_time_ms\":20000}", "session_id");
     assert_false(control->hides(control, "p2")); /* no terminal */
 }
 
-static void test_background_and_kill(void **state)
+TEST_WITH(background_and_kill, begin, end)
 {
-    (void)state;
     assert_string_equal(call(command, "{\"command\":\"sleep 98765.$MARK\",\"background\":true}", "status"), "running");
     assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", "status"), "killed");
     assert_string_equal(call(exec_kill, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
@@ -200,7 +191,7 @@ static void test_background_and_kill(void **state)
         call(command, "{\"command\":\"tty >/dev/null && echo tty:$(stty size)\",\"pty\":true,\"yield_time_ms\":20000}",
              "status"),
         "exited");
-    /* What waits is ended with its owner, and nobody is told. */
+    /* A waiting call ends with its owner, and no callback runs. */
     static const char text[] = "{\"command\":\"sleep 98766.$MARK\"}";
     const struct json *args = json_parse(&arena, text, sizeof(text) - 1, &err);
     result = NULL;
@@ -212,9 +203,8 @@ static void test_background_and_kill(void **state)
     assert_null(result);
 }
 
-static void test_policy_and_window(void **state)
+TEST_WITH(policy_and_window, begin, end)
 {
-    (void)state;
     open_exec((struct command_policy){.allow = allowed}, 40);
     assert_string_equal(call(command, "{\"command\":\"echo hi\",\"env\":{\"PATH\":\"/evil\"}}", "output"), "hi\n");
     assert_non_null(strstr(call(command, "{\"command\":\"ls\"}", ""), "not among those allowed"));
@@ -252,9 +242,8 @@ static void run_blocks(bool combined, int64_t timeout_ms)
     loop_run(rig.loop);
 }
 
-static void test_blocks(void **state)
+TEST_WITH(blocks, begin, end)
 {
-    (void)state;
     run_blocks(false, 3000);
     assert_string_equal(inlined.out.buf, "py\nsh\nbegun\n");
     assert_string_equal(inlined.err.buf, "unsupported language: ruby\n");
@@ -286,9 +275,8 @@ static bool sleeps(void *user)
     return program_rig_count("sleep 98767") > 0;
 }
 
-static void test_blocks_are_dropped_with_their_programs(void **state)
+TEST_WITH(blocks_are_dropped_with_their_programs, begin, end)
 {
-    (void)state;
     static const char slow[] = "sleep 98767.$MARK\n";
     struct code_block block = {"sh", slow, sizeof(slow) - 1};
     struct workspace_options workspaces = {.base = rig.folder, .ops = rig.ws->ops};
@@ -300,7 +288,7 @@ static void test_blocks_are_dropped_with_their_programs(void **state)
     program_rig_await(&rig, sleeps, NULL); /* one runs, or both */
 }
 
-/* In a workspace that is there already: it stays, what is printed is told as it comes, and they may be cancelled. */
+/* In an existing workspace: it stays, output is reported as it comes, and calls may be canceled. */
 static void on_watched(void *user, enum process_stream stream, const char *bytes, size_t len)
 {
     (void)stream;
@@ -319,9 +307,8 @@ static int64_t no_time(void *user)
     return 0;
 }
 
-static void test_blocks_in_a_workspace_that_stays(void **state)
+TEST_WITH(blocks_in_a_workspace_that_stays, begin, end)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf printed = STRBUF_INIT;
     static const char code[] = "echo here; pwd\n", slow[] = "sleep 98767.$MARK\n";
     struct code_block block = {"sh", code, sizeof(code) - 1}, sleeper = {"sh", slow, sizeof(slow) - 1};
@@ -350,29 +337,10 @@ static void test_blocks_in_a_workspace_that_stays(void **state)
         strstr(recorder_text(&rig.recorder), "workspace.inline it was ended before its time {\"count\":1}"));
 }
 
-static void test_capabilities(void **state)
+TEST_WITH(capabilities, begin, end)
 {
-    (void)state;
     struct workspace_capabilities can = programs_capabilities(rig.programs);
     assert_string_equal(can.isolation, "bwrap");
     assert_false(can.network_allowed);
     assert_true(can.clean_env);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_commands, begin, end),
-        cmocka_unit_test_setup_teardown(test_how_it_ended, begin, end),
-        cmocka_unit_test_setup_teardown(test_huge_times, begin, end),
-        cmocka_unit_test_setup_teardown(test_sessions, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_hidden, begin, end),
-        cmocka_unit_test_setup_teardown(test_background_and_kill, begin, end),
-        cmocka_unit_test_setup_teardown(test_policy_and_window, begin, end),
-        cmocka_unit_test_setup_teardown(test_blocks, begin, end),
-        cmocka_unit_test_setup_teardown(test_blocks_are_dropped_with_their_programs, begin, end),
-        cmocka_unit_test_setup_teardown(test_blocks_in_a_workspace_that_stays, begin, end),
-        cmocka_unit_test_setup_teardown(test_capabilities, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

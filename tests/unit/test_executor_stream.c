@@ -1,19 +1,16 @@
-/* The script executor: what is taken of a harness's stream and what is skipped, and that whatever comes costs no more
- * than its limit. */
+/* Tests of the script executor's input: what it takes from a harness's stream, what it skips, and that no input costs
+ * more than its limit. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "sandbox/wire.h"
 #include "support/executor_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 /* ---- what is skipped ---- */
 
-static void test_skips_what_is_not_ours(void **state)
+TEST_WITH(skips_foreign_events, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     static const char *const lines[] = {
@@ -26,7 +23,7 @@ static void test_skips_what_is_not_ours(void **state)
         "{broken\n",
         "{}\n",
         "{\"a\":1,}\n",
-        "{\"type\":\"script_done\"}\n", /* D2 */
+        "{\"type\":\"script_done\"}\n", /* ends nothing without an id */
         "{\"type\":\"final_result\",\"execution_id\":null,\"data\":1}\n",
         "{\"type\":\"final_result\",\"execution_id\":\"old\",\"data\":1}\n",
         "{\"type\":\"final_result\",\"execution_id\":\"e\",\"data\":1}\n",
@@ -43,23 +40,23 @@ static void test_skips_what_is_not_ours(void **state)
         RESULT("1") "", /* the last */
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++)
-        fake_channel_say(&f->harness, (int64_t)i, lines[i]);
+        fake_channel_say(&f->config, (int64_t)i, lines[i]);
     executor_rig_run(f);
     executor_rig_expect_success(f, "1", COUNT_OF(lines) - 1);
     assert_int_equal(f->result.skipped, COUNT_OF(lines) - 1);
     assert_string_equal(f->events.buf, RESULT("1"));
 }
 
-static void test_takes_what_json_allows(void **state)
+TEST_WITH(takes_what_json_allows, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
-    fake_channel_say(&f->harness, 1,
+    fake_channel_say(&f->config, 1,
                      "\t {\"extra\" : {\"type\":\"x\"}, \"typ\\u0065\" : \"lo\\u0067\" ,\"execution_id\":\"\\u00651\","
                      "\"message\":\"caf\\u00e9 \\ud83d\\ude00\",\"level\":\"stdout\"} \r\n");
-    fake_channel_say(&f->harness, 2,
+    fake_channel_say(&f->config, 2,
                      "{\"type\":\"log\",\"execution_id\":\"old\",\"execution_id\":\"e1\",\"message\":[1]}\n");
-    fake_channel_say(&f->harness, 3, "{\"type\":\"intermediate\",\"execution_id\":\"e1\",\"label\":7}\n");
-    fake_channel_say(&f->harness, 4, "{\"type\":\"final_result\",\"execution_id\":\"e1\"}\n");
+    fake_channel_say(&f->config, 3, "{\"type\":\"intermediate\",\"execution_id\":\"e1\",\"label\":7}\n");
+    fake_channel_say(&f->config, 4, "{\"type\":\"final_result\",\"execution_id\":\"e1\"}\n");
     executor_rig_run(f);
     executor_rig_expect_success(f, "null", 4);
     assert_string_equal(f->result.logs[0].data, "caf\xC3\xA9 \xF0\x9F\x98\x80");
@@ -72,7 +69,7 @@ static void test_takes_what_json_allows(void **state)
     assert_memory_equal(f->events.buf, "{\"extra\"", 8); /* without the white space around it */
 }
 
-static void test_depth(void **state)
+TEST_WITH(depth, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     struct strbuf line = STRBUF_INIT;
@@ -84,14 +81,14 @@ static void test_depth(void **state)
         for (int i = 0; i < levels; i++)
             strbuf_addch(&line, ']');
         strbuf_addstr(&line, "}\n");
-        fake_channel_say(&f->harness, 1, line.buf);
+        fake_channel_say(&f->config, 1, line.buf);
     }
     strbuf_release(&line);
     executor_rig_run(f);
     assert_true(f->result.success);
     assert_int_equal(f->result.skipped, 1);
     assert_int_equal(strlen(f->result.final_data), 2 * (WIRE_DEPTH_MAX - 1));
-    /* What is made of it can be read. */
+    /* The result is readable. */
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     script_result_write(&text, &f->result);
@@ -100,21 +97,21 @@ static void test_depth(void **state)
 
 /* ---- limits ---- */
 
-static void test_limit_is_exact(void **state)
+TEST_WITH(limit_is_exact, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     f->request.max_output_bytes = strlen(LOG("m") RESULT("1"));
-    fake_channel_say(&f->harness, 1, LOG("m") RESULT("1") "and a flood behind it");
+    fake_channel_say(&f->config, 1, LOG("m") RESULT("1") "and a flood behind it");
     executor_rig_run(f);
     executor_rig_expect_success(f, "1", 1);
     assert_int_equal(f->result.output_bytes, f->request.max_output_bytes);
 }
 
-static void test_one_byte_too_many(void **state)
+TEST_WITH(one_byte_too_many, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     f->request.max_output_bytes = strlen(LOG("m") RESULT("1")) - 1;
-    fake_channel_say(&f->harness, 1, LOG("m") RESULT("1"));
+    fake_channel_say(&f->config, 1, LOG("m") RESULT("1"));
     executor_rig_run(f);
     assert_int_equal(f->result.output_bytes, strlen(LOG("m") RESULT("1")));
     assert_int_equal(f->result.log_count, 1);
@@ -123,7 +120,7 @@ static void test_one_byte_too_many(void **state)
     executor_rig_expect_failure(f, error, 1, true);
 }
 
-static void test_any_pieces_give_the_same_result(void **state)
+TEST_WITH(any_pieces_give_the_same_result, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
 #define READ LOG("one") "junk\n" STEP("{\"a\":[1]}") LOG("two") RESULT("\"x\"")
@@ -131,12 +128,11 @@ static void test_any_pieces_give_the_same_result(void **state)
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     for (size_t step = strlen(stream); step > 0; step--) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-        fake_channel_release(&f->harness);
-        fake_channel_init(&f->harness, f->loop);
+        fake_channel_release(&f->config);
+        fake_channel_init(&f->config, f->loop);
         f->dones = 0;
         for (size_t at = 0; at < strlen(stream); at += step)
-            fake_channel_say_bytes(&f->harness, 5, stream + at,
-                                   step < strlen(stream + at) ? step : strlen(stream + at));
+            fake_channel_say_bytes(&f->config, 5, stream + at, step < strlen(stream + at) ? step : strlen(stream + at));
         executor_rig_run(f);
         script_result_write(&text, &f->result);
         script_result_release(&f->result);
@@ -155,33 +151,17 @@ static void test_any_pieces_give_the_same_result(void **state)
     assert_string_equal(whole.buf, expected);
 }
 
-static void test_flood_costs_no_memory(void **state)
+TEST_WITH(flood_costs_no_memory, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     CLEANUP(free) char *chunk = xmalloc(1 << 16);
     memset(chunk, 'x', 1 << 16);
     executor_rig_start(f);
     size_t fed = 0;
-    for (; f->harness.base.received && fed < (size_t)1 << 30; fed += 1 << 16)
-        f->harness.base.received(&f->harness.base, chunk, 1 << 16);
+    for (; f->config.base.received && fed < (size_t)1 << 30; fed += 1 << 16)
+        f->config.base.received(&f->config.base, chunk, 1 << 16);
     loop_run(f->loop);
     assert_int_equal(fed, SCRIPT_OUTPUT_BYTES + (1 << 16));
     executor_rig_expect_failure(f, "Container output exceeded the limit of 1048576 bytes", 0, true);
     assert_int_equal(f->result.output_bytes, fed);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, executor_rig_set_up, executor_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_skips_what_is_not_ours),
-        TEST(test_takes_what_json_allows),
-        TEST(test_depth),
-        TEST(test_limit_is_exact),
-        TEST(test_one_byte_too_many),
-        TEST(test_any_pieces_give_the_same_result),
-        TEST(test_flood_costs_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

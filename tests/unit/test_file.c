@@ -1,20 +1,17 @@
-/* Files of the program's own: whole reads, whole replacements, and where things live. */
+/* Tests of the program's own files: whole reads, whole replacements, and the default folders. */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static char *folder;
 
@@ -69,9 +66,8 @@ static size_t count_entries(const char *path)
     return count - 2;
 }
 
-static void test_read(void **state)
+TEST(read)
 {
-    (void)state;
     put("r", "content");
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct err err = ERR_INIT;
@@ -95,9 +91,8 @@ static void test_read(void **state)
     assert_int_equal(file_read("/dev/zero", &out, 0, &err), -1);
 }
 
-static void test_replace(void **state)
+TEST(replace)
 {
-    (void)state;
     make_dirs("rep");
     struct err err = ERR_INIT;
     assert_int_equal(file_replace("rep/f", "one\0two", 7, 0640, &err), 0);
@@ -123,12 +118,11 @@ static void test_replace(void **state)
     assert_content("plain-name", "here");
 }
 
-static void test_replace_fails_whole(void **state)
+TEST(replace_fails_whole)
 {
-    (void)state;
     make_dirs("full");
     put("full/f", "old content");
-    /* A limit of the file size stands in for a full disk. */
+    /* A limit on the file size simulates a full disk. */
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct rlimit small = {1000, before.rlim_max};
@@ -145,9 +139,8 @@ static void test_replace_fails_whole(void **state)
     assert_int_equal(count_entries("full"), 1);
 }
 
-static void test_write_all_to_a_slow_reader(void **state)
+TEST(write_all_to_a_slow_reader)
 {
-    (void)state;
     enum { SIZE = 300000 }; /* more than a pipe holds, so one write does not do */
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -175,9 +168,8 @@ static void test_write_all_to_a_slow_reader(void **state)
     assert_int_equal(file_write_all(-1, "", 0), 0);
 }
 
-static void test_mkdirs(void **state)
+TEST(mkdirs)
 {
-    (void)state;
     struct err err = ERR_INIT;
     make_dirs("m/a/b/c");
     make_dirs("m/a/b/c");
@@ -200,9 +192,8 @@ static void test_mkdirs(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-static void test_temp_dir(void **state)
+TEST(temp_dir)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *one = file_make_temp_dir(folder, "p-", &err);
     CLEANUP(free) char *two = file_make_temp_dir(folder, "p-", &err);
@@ -226,9 +217,8 @@ static void assert_path(enum file_xdg kind, const char *name, const char *want)
     assert_string_equal(path, want);
 }
 
-static void test_xdg(void **state)
+TEST(xdg)
 {
-    (void)state;
     setenv("HOME", "/home/me", 1);
     static const char *const names[] = {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -245,26 +235,12 @@ static void test_xdg(void **state)
     assert_path(FILE_CACHE, "x", "/home/me/.cache/keyturn/x");
 }
 
-static void test_program_dir(void **state)
+TEST(program_dir)
 {
-    (void)state;
     CLEANUP(free) char *dir = file_program_dir();
     CLEANUP(free) char *path = xasprintf("%s/%s", dir, program_invocation_short_name);
     assert_int_equal(dir[0], '/');
     assert_int_equal(access(path, X_OK), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_replace),
-        cmocka_unit_test(test_replace_fails_whole),
-        cmocka_unit_test(test_write_all_to_a_slow_reader),
-        cmocka_unit_test(test_mkdirs),
-        cmocka_unit_test(test_temp_dir),
-        cmocka_unit_test(test_xdg),
-        cmocka_unit_test(test_program_dir),
-    };
-    return cmocka_run_group_tests(tests, make_folder, drop_folder);
-}
+TEST_GROUP(make_folder, drop_folder)

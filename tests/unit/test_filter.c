@@ -1,14 +1,10 @@
-/* Filters: what was typed, which lines of a journal fit, and rows that are found a piece at a time. */
+/* Tests of filters: their syntax, the matching lines of a journal, and rows that are found in pieces. */
 
+#include "app/view.h"
 #include "base/mem.h"
-#include "filter.h"
-#include "view.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "panes/filter.h"
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool fits(const char *typed, const char *line)
 {
@@ -26,12 +22,11 @@ static bool fits(const char *typed, const char *line)
 
 #define STARTED "{\"seq\":7,\"t\":12,\"turn\":1,\"type\":\"tool.started\",\"call\":\"c4\",\"tool\":\"edit_file\"}"
 #define DELTA   "{\"seq\":8,\"t\":12,\"turn\":1,\"type\":\"model.delta\",\"text\":\"the call of c4 \\\"type\\\"\"}"
-/* Somebody wrote it by hand, in another order, with blanks. */
+/* A hand-written line, in another order, with blanks. */
 #define BY_HAND "{ \"tools\" : [ { \"type\" : \"object\" } ] , \"call\" : \"c9\" , \"type\" : \"tool.finished\" }"
 
-static void kinds_are_names_and_beginnings_of_names(void **state)
+TEST(kinds_are_names_and_beginnings_of_names)
 {
-    (void)state;
     assert_true(fits("tool", STARTED));
     assert_true(fits("tool.*", STARTED));
     assert_true(fits("kind:tool.started", STARTED));
@@ -42,9 +37,8 @@ static void kinds_are_names_and_beginnings_of_names(void **state)
     assert_false(fits("kind:object", BY_HAND));
 }
 
-static void calls_are_ids_and_not_texts(void **state)
+TEST(calls_are_ids_and_not_texts)
 {
-    (void)state;
     assert_true(fits("call:c4", STARTED));
     assert_false(fits("call:c", STARTED));
     assert_false(fits("call:c4", DELTA));
@@ -53,9 +47,8 @@ static void calls_are_ids_and_not_texts(void **state)
     assert_false(fits("call:c1", "{\"type\":\"waves.planned\",\"waves\":[{\"calls\":[\"c12\"]}]}"));
 }
 
-static void texts_are_looked_for_in_values_only(void **state)
+TEST(texts_are_looked_for_in_values_only)
 {
-    (void)state;
     assert_true(fits("EDIT_file", "{\"type\":\"x\",\"a\":\"EDIT_file\"}"));
     assert_false(fits("EDIT_file", STARTED));
     assert_true(fits("edit_FILE", "{\"type\":\"x\",\"a\":\"edit_FILE\"}"));
@@ -65,12 +58,11 @@ static void texts_are_looked_for_in_values_only(void **state)
     assert_true(fits("text:12", STARTED)); /* a number */
 }
 
-/* Journals escape what is invisible; those of older versions do not. */
-static void invisible_characters_are_found(void **state)
+/* Journals escape invisible characters; those of older versions do not. */
+TEST(invisible_characters_are_found)
 {
     static const char old[] = "{\"type\":\"tool.started\",\"call\":\"c\xe2\x80\xae\",\"a\":\"x\xef\xb8\x8fy\"}";
     static const char today[] = "{\"type\":\"tool.started\",\"call\":\"c\\u202e\",\"a\":\"x\\ufe0fy\"}";
-    (void)state;
     assert_true(fits("text:x\xef\xb8\x8f", old));
     assert_true(fits("text:x\xef\xb8\x8f", today));
     assert_false(fits("text:x\xef\xb8\x8e", today));
@@ -80,9 +72,8 @@ static void invisible_characters_are_found(void **state)
     assert_true(fits("call:c\xe2\x80\xae", "{\"type\":\"waves.planned\",\"waves\":[{\"calls\":[\"c\\u202e\"]}]}"));
 }
 
-static void terms_come_together(void **state)
+TEST(terms_come_together)
 {
-    (void)state;
     assert_true(fits("kind:write kind:tool call:c4 edit", STARTED));
     assert_false(fits("kind:write call:c4", STARTED));
     assert_false(fits("tool !edit", STARTED));
@@ -92,7 +83,7 @@ static void terms_come_together(void **state)
     assert_true(fits("kind: call:", STARTED)); /* still being typed */
 }
 
-static void broken_lines_are_survived(void **state)
+TEST(broken_lines_are_survived)
 {
     static const char *const lines[] = {"",
                                         "{",
@@ -106,7 +97,6 @@ static void broken_lines_are_survived(void **state)
                                         "{\"a\":1,,}",
                                         "{\"call\":\"",
                                         "{\"type\":\"write.decided\",\"ask\":\""};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         fits("kind:a call:b text:c", lines[i]);
         fits("text:a", lines[i]);
@@ -124,11 +114,10 @@ static bool is_third(size_t row, void *data)
     return row % 3 == 0;
 }
 
-static void rows_are_found_a_piece_at_a_time(void **state)
+TEST(rows_are_found_a_piece_at_a_time)
 {
     struct matches matches = {0};
     struct asked asked = {0};
-    (void)state;
     assert_true(matches_work(&matches, 100, 10, is_third, &asked));
     assert_int_equal(asked.count, 10);
     assert_int_equal(matches.count, 4); /* 0 3 6 9 */
@@ -143,18 +132,4 @@ static void rows_are_found_a_piece_at_a_time(void **state)
     assert_false(matches_work(&matches, 100, 50, is_third, &asked));
     assert_int_equal(matches.count, 34);
     matches_release(&matches);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_are_names_and_beginnings_of_names),
-        cmocka_unit_test(calls_are_ids_and_not_texts),
-        cmocka_unit_test(texts_are_looked_for_in_values_only),
-        cmocka_unit_test(invisible_characters_are_found),
-        cmocka_unit_test(terms_come_together),
-        cmocka_unit_test(broken_lines_are_survived),
-        cmocka_unit_test(rows_are_found_a_piece_at_a_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "turn/finalize.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /* Writes down which steps were called, and fails those of a set. */
 struct recorder {
@@ -71,9 +67,8 @@ static const struct finalize_input input = {.session = "s",
                                             .citation_count = COUNT_OF(citations),
                                             .usage = {.input = 5}};
 
-static void steps_run_in_order_D46(void **state)
+TEST(steps_run_in_order_D46)
 {
-    (void)state;
     struct recorder recorder = {0};
     struct finalize_hooks hooks = hooks_of(&recorder);
     struct finalization final = finalize_turn(&input, &hooks);
@@ -86,9 +81,8 @@ static void steps_run_in_order_D46(void **state)
     strbuf_release(&recorder.calls);
 }
 
-static void every_step_may_fail_and_the_others_still_run(void **state)
+TEST(every_step_may_fail_and_the_others_still_run)
 {
-    (void)state;
     for (unsigned failing = 0; failing < 1u << FINALIZE_STEP_COUNT; failing++) {
         struct recorder recorder = {.failing = failing};
         struct finalize_hooks hooks = hooks_of(&recorder);
@@ -107,9 +101,8 @@ static void every_step_may_fail_and_the_others_still_run(void **state)
     }
 }
 
-static void parts_that_are_missing_are_skipped(void **state)
+TEST(parts_that_are_missing_are_skipped)
 {
-    (void)state;
     struct finalize_input bare = input;
     bare.show_citations = false;
     const struct finalize_hooks none = {0};
@@ -126,9 +119,8 @@ static void parts_that_are_missing_are_skipped(void **state)
     finalization_release(&final);
 }
 
-static void citations_are_shown_once_and_only_if_asked(void **state)
+TEST(citations_are_shown_once_and_only_if_asked)
 {
-    (void)state;
     struct finalization final = finalize_turn(&input, NULL);
     assert_string_equal(final.text, "the final text\n\nSources:\n- src/a.c\n- src/b.c\n- https://x\n");
     assert_int_equal(final.citation_count, 3);
@@ -149,9 +141,8 @@ static void citations_are_shown_once_and_only_if_asked(void **state)
     finalization_release(&final);
 }
 
-static void at_most_eight_of_each_kind(void **state)
+TEST(at_most_eight_of_each_kind)
 {
-    (void)state;
     struct citation many[21];
     struct finalize_input full = input;
     size_t shown[2] = {0};
@@ -169,9 +160,8 @@ static void at_most_eight_of_each_kind(void **state)
     finalization_release(&final);
 }
 
-static void usage_is_told_only_when_a_token_was_counted(void **state)
+TEST(usage_is_reported_only_with_a_token)
 {
-    (void)state;
     static const struct usage cases[] = {{0}, {.input = 5}, {.output = 7}, {.cache_read = 1}, {.cache_write = 1}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct recorder recorder = {0};
@@ -186,9 +176,8 @@ static void usage_is_told_only_when_a_token_was_counted(void **state)
     }
 }
 
-static void the_fields_of_the_event(void **state)
+TEST(the_fields_of_the_event)
 {
-    (void)state;
     struct recorder recorder = {.failing = 1u << FINALIZE_MEMORY};
     struct finalize_hooks hooks = hooks_of(&recorder);
     hooks.judges = NULL;
@@ -206,9 +195,8 @@ static void the_fields_of_the_event(void **state)
     strbuf_release(&recorder.calls);
 }
 
-static void the_store_keeps_what_a_turn_taught(void **state)
+TEST(the_store_keeps_what_a_turn_taught)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct store *store = store_open(":memory:", &err);
     if (!store)
@@ -242,26 +230,9 @@ static void the_store_keeps_what_a_turn_taught(void **state)
     store_close(store);
 }
 
-static void without_a_store_nothing_is_hooked(void **state)
+TEST(without_a_store_nothing_is_hooked)
 {
-    (void)state;
     struct finalize_hooks hooks = finalize_store_hooks(NULL);
     assert_true(!hooks.citations && !hooks.usage && !hooks.log && !hooks.decision && !hooks.memory && !hooks.learner &&
                 !hooks.judges);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_run_in_order_D46),
-        cmocka_unit_test(every_step_may_fail_and_the_others_still_run),
-        cmocka_unit_test(parts_that_are_missing_are_skipped),
-        cmocka_unit_test(citations_are_shown_once_and_only_if_asked),
-        cmocka_unit_test(at_most_eight_of_each_kind),
-        cmocka_unit_test(usage_is_told_only_when_a_token_was_counted),
-        cmocka_unit_test(the_fields_of_the_event),
-        cmocka_unit_test(the_store_keeps_what_a_turn_taught),
-        cmocka_unit_test(without_a_store_nothing_is_hooked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

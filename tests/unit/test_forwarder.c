@@ -1,24 +1,21 @@
-/* The forwarder with real sockets on this machine's loopback: connections, refusals, limits, and what its owner hears.
- * The program's side is a blocking socket on a thread; the loop is the test's. */
+/* Tests of the forwarder with real sockets on the loopback: connections, refusals, limits, and reports to its owner.
+ * The program's side is a blocking socket on a thread; the test runs the loop. */
 
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/forwarder.h"
+#include "support/test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct loop *loop;
 static struct fake_clock clock_;
@@ -95,7 +92,7 @@ static void close_forwarder(void)
 /* ---- the program's side ---- */
 
 struct client {
-    char *says; /* then it says no more, unless it waits */
+    char *says; /* sent before it closes, unless it waits */
     size_t len;
     bool waits;
     struct strbuf hears;
@@ -146,7 +143,7 @@ static char *ask(const char *says, size_t len, bool waits)
     return strbuf_detach(&client.hears, NULL);
 }
 
-/* A service that says back what it hears, in capitals, once it has heard the end. */
+/* A service that echoes its input in capitals after the end of input. */
 static void *shout(void *data)
 {
     int fd = accept(server, NULL, NULL);
@@ -169,9 +166,8 @@ static void *shout(void *data)
 
 /* ---- tests ---- */
 
-static void connections_of_every_kind(void **state)
+TEST(connections_of_every_kind)
 {
-    (void)state;
     const struct {
         const char *before; /* %d: the port */
         const char *answer, *after;
@@ -197,9 +193,8 @@ static void connections_of_every_kind(void **state)
     }
 }
 
-static void socks(void **state)
+TEST(socks)
 {
-    (void)state;
     pthread_t thread;
     char text[] = "\5\1\0\5\1\0\1\x7f\0\0\1..words";
     text[11] = (char)(served >> 8);
@@ -213,9 +208,8 @@ static void socks(void **state)
 }
 
 /* More than fits anywhere on the way: the sides wait for each other, and nothing is lost. */
-static void back_pressure(void **state)
+TEST(back_pressure)
 {
-    (void)state;
     enum { SIZE = 16 << 20 };
     pthread_t thread;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -239,9 +233,8 @@ static void back_pressure(void **state)
 }
 
 /* "localhost" has two addresses; where the first refuses, the second is tried. */
-static void the_next_address_is_tried(void **state)
+TEST(the_next_address_is_tried)
 {
-    (void)state;
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     socklen_t len = sizeof(six);
     pthread_t thread;
@@ -266,9 +259,8 @@ static void the_next_address_is_tried(void **state)
     assert_string_equal(answer, "HTTP/1.1 200 Connection established\r\n\r\nWORDS");
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const struct {
         const char *rule, *says, *answer;
     } rows[] = {
@@ -299,10 +291,9 @@ static void refusals(void **state)
     close_forwarder();
 }
 
-/* In virtual time: who says nothing, or no end of it, is told so. */
-static void silence_is_bounded(void **state)
+/* In virtual time: a client that sends nothing, or never finishes its request, gets an error. */
+TEST(silence_is_bounded)
 {
-    (void)state;
     static const char *const starts[] = {"", "CONNECT ", "\5\1"};
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
         fake_clock_init(&clock_);
@@ -351,9 +342,8 @@ static void await_open(const int *fds, size_t count, size_t wanted)
 }
 
 /* Those that are too many wait, and come when others go. */
-static void too_many_wait(void **state)
+TEST(too_many_wait)
 {
-    (void)state;
     enum { MANY = FORWARDER_CONNECTIONS_MAX + 8 };
     int fds[MANY];
     char text[64];
@@ -384,9 +374,8 @@ static void too_many_wait(void **state)
     fcntl(server, F_SETFL, 0);
 }
 
-static void only_listening_sockets(void **state)
+TEST(only_listening_sockets)
 {
-    (void)state;
     struct err err = ERR_INIT;
     int ends[2], at;
     loop = loop_new(clock_system());
@@ -418,9 +407,8 @@ static int clean(void **state)
 }
 
 /* Each host is in the record by its name, so there are not any number of them. */
-static void too_many_hosts(void **state)
+TEST(too_many_hosts)
 {
-    (void)state;
     open_forwarder(clock_system(), "127.0.0.1:1"); /* where nothing listens */
     for (int i = 0; i <= FORWARDER_HOSTS_MAX; i++) {
         CLEANUP(free) char *says = xasprintf("CONNECT h%d.localhost:1 HTTP/1.1\r\n\r\n", i);
@@ -434,18 +422,4 @@ static void too_many_hosts(void **state)
     close_forwarder();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_many_hosts),
-        cmocka_unit_test(connections_of_every_kind),
-        cmocka_unit_test(socks),
-        cmocka_unit_test(back_pressure),
-        cmocka_unit_test(the_next_address_is_tried),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(silence_is_bounded),
-        cmocka_unit_test(too_many_wait),
-        cmocka_unit_test(only_listening_sockets),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean);
-}
+TEST_GROUP(prepare, clean)

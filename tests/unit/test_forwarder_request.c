@@ -1,13 +1,10 @@
-/* What programs say to the forwarder, read: every request also in every piece of it, which needs more. */
+/* Tests of the requests of programs to the forwarder: each is also read in every prefix, which must ask for more. */
 
 #include "base/mem.h"
 #include "sandbox/forwarder_request.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- HTTP ---- */
 
@@ -23,9 +20,8 @@ static enum forwarder_read http(const char *text, size_t len, struct network_tar
     return read;
 }
 
-static void requests(void **state)
+TEST(requests)
 {
-    (void)state;
     static const struct {
         const char *text, *host, *onward; /* NULL: a tunnel */
         unsigned port;
@@ -64,9 +60,8 @@ static void requests(void **state)
     }
 }
 
-static void what_follows_is_not_used(void **state)
+TEST(what_follows_is_not_used)
 {
-    (void)state;
     static const char text[] = "CONNECT a.org:1 HTTP/1.1\r\n\r\nrest\r\n\r\n";
     CLEANUP(strbuf) struct strbuf onward = STRBUF_INIT;
     struct network_target target;
@@ -78,9 +73,8 @@ static void what_follows_is_not_used(void **state)
     assert_string_equal(text + used, "rest\r\n\r\n");
 }
 
-static void wrong_requests(void **state)
+TEST(wrong_requests)
 {
-    (void)state;
     static const char *const wrong[] = {
         "\r\n\r\n",
         "GET\r\n\r\n",
@@ -128,9 +122,8 @@ static void wrong_requests(void **state)
     }
 }
 
-static void a_long_header_is_refused(void **state)
+TEST(a_long_header_is_refused)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf onward = STRBUF_INIT;
     struct network_target target;
@@ -150,9 +143,8 @@ static void a_long_header_is_refused(void **state)
 
 #define BYTES(text) text, sizeof(text) - 1
 
-static void greetings(void **state)
+TEST(greetings)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t len;
@@ -171,9 +163,8 @@ static void greetings(void **state)
     }
 }
 
-static void socks_requests(void **state)
+TEST(socks_requests)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t len;
@@ -203,9 +194,8 @@ static void socks_requests(void **state)
     }
 }
 
-static void wrong_socks_requests(void **state)
+TEST(wrong_socks_requests)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t len;
@@ -231,18 +221,4 @@ static void wrong_socks_requests(void **state)
             fail_msg("request %zu is read", i);
         assert_int_equal(reply, rows[i].reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests),
-        cmocka_unit_test(what_follows_is_not_used),
-        cmocka_unit_test(wrong_requests),
-        cmocka_unit_test(a_long_header_is_refused),
-        cmocka_unit_test(greetings),
-        cmocka_unit_test(socks_requests),
-        cmocka_unit_test(wrong_socks_requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

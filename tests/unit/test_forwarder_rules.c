@@ -1,14 +1,11 @@
-/* Which hosts a list allows. "a.org=93.184.216.34" in a question is a name with the address that it resolves to. */
+/* Tests of which hosts a list allows. "a.org=93.184.216.34" in a question is a name with the address it resolves to. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/forwarder_rules.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PUBLIC "93.184.216.34"
 
@@ -30,9 +27,8 @@ static bool allows(const char *const *list, const char *host, unsigned port, con
            network_rules_check_address(&all, &target, &address, false, why) == 0;
 }
 
-static void lists(void **state)
+TEST(lists)
 {
-    (void)state;
     static const struct {
         const char *rule, *host, *at;
         unsigned port;
@@ -109,9 +105,8 @@ static void lists(void **state)
     }
 }
 
-static void several_rules(void **state)
+TEST(several_rules)
 {
-    (void)state;
     const char *list[] = {"*", "10.0.0.0/8:5432", "db.corp:22", NULL};
     struct err why = ERR_INIT;
     assert_true(allows(list, "a.org", 80, PUBLIC, &why));
@@ -122,9 +117,8 @@ static void several_rules(void **state)
 }
 
 /* An address of one of our interfaces is ours, though it is public. */
-static void own_public_address(void **state)
+TEST(own_public_address)
 {
-    (void)state;
     struct network_rule rule;
     struct network_target target;
     struct err why = ERR_INIT;
@@ -137,18 +131,16 @@ static void own_public_address(void **state)
                                          "), which is not in \"network\"");
 }
 
-static void an_address_is_told_in_brackets(void **state)
+TEST(address_is_printed_in_brackets)
 {
-    (void)state;
     struct err why = ERR_INIT;
     const char *list[] = {"a.org", NULL};
     assert_false(allows(list, "::1", 8999, "::1", &why));
     assert_string_equal(why.text, "[::1]:8999 is not in the list of hosts");
 }
 
-static void rules_are_written_as_they_are_read(void **state)
+TEST(rules_are_written_as_they_are_read)
 {
-    (void)state;
     static const char *const texts[] = {"a.org",           "a.org:443",          "*.a.org:443", "*",
                                         "10.0.0.0/8:5432", "[2001:db8::/32]:80", "[::1/128]"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
@@ -161,9 +153,8 @@ static void rules_are_written_as_they_are_read(void **state)
     }
 }
 
-static void wrong_rules(void **state)
+TEST(wrong_rules)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"", "is no host"},
         {"a.org:", "has no port"},
@@ -202,9 +193,8 @@ static void wrong_rules(void **state)
     }
 }
 
-static void wrong_targets(void **state)
+TEST(wrong_targets)
 {
-    (void)state;
     static const char *const wrong[] = {"",       ".",        "a..b",      "2130706433", "0x7f000001", "0x7f.1",
                                         "127.1",  "1.2.3.4.", "a b",       "a/b",        "a@b",        "[a]",
                                         "::1%lo", "a\nb",     "x.0x1",     "1.2.3.04",   "[::1]:1",    "b\xc3\xbc.de",
@@ -229,9 +219,8 @@ static void wrong_targets(void **state)
     assert_int_equal(network_target_set(&target, "a", 1, 65536, &err), -1);
 }
 
-static void loopback_is_named(void **state)
+TEST(loopback_is_named)
 {
-    (void)state;
     static const struct {
         const char *rule;
         bool named;
@@ -243,19 +232,4 @@ static void loopback_is_named(void **state)
         assert_int_equal(network_rule_parse(&rule, rows[i].rule, &err), 0);
         assert_int_equal(network_rules_name_loopback(&(struct network_rules){&rule, 1, NULL}), rows[i].named);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_told_in_brackets),
-        cmocka_unit_test(lists),
-        cmocka_unit_test(several_rules),
-        cmocka_unit_test(own_public_address),
-        cmocka_unit_test(rules_are_written_as_they_are_read),
-        cmocka_unit_test(wrong_rules),
-        cmocka_unit_test(wrong_targets),
-        cmocka_unit_test(loopback_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

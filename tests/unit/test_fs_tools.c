@@ -1,21 +1,18 @@
-/* list_dir, read_file and get_context_pack. */
+/* Tests of the tools list_dir, read_file and get_context_pack. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/tool_rig.h"
 #include "tools/artifact.h"
-#include "tools/compact.h"
-#include "tools/context_pack.h"
+#include "tools/output_limit.h"
+#include "tools/tool.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 static struct tool_rig rig;
 
@@ -49,9 +46,8 @@ static void link_to(const char *target, const char *name)
 
 /* list_dir */
 
-static void test_list(void **state)
+TEST_WITH(list, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "b.txt", "12345");
     scratch_write(&rig.files, ".hidden", "");
     scratch_write(&rig.files, "sub/x", "x");
@@ -75,9 +71,8 @@ static void test_list(void **state)
     tool_rig_expect_output(&rig, "{\"path\":\"empty\",\"total\":0,\"entries\":[]}");
 }
 
-static void test_list_refusals(void **state)
+TEST_WITH(list_refusals, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "file", "x");
     link_to(rig.beside.path, "out");
     tool_rig_run(&rig, &tool_list_dir, "{\"path\":\"file\"}");
@@ -93,9 +88,8 @@ static void test_list_refusals(void **state)
     tool_rig_expect_error(&rig, "cannot list .: cancelled");
 }
 
-static void test_list_strange_names(void **state)
+TEST_WITH(list_strange_names, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "bad\xff", "");
     scratch_write(&rig.files, "line\nbreak", "");
     tool_rig_run(&rig, &tool_list_dir, "{}");
@@ -105,9 +99,8 @@ static void test_list_strange_names(void **state)
     assert_null(json_get(json_at(entries(), 1), "lossy"));
 }
 
-static void test_list_pages(void **state)
+TEST_WITH(list_pages, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 700; i++) {
         CLEANUP(free)
         char *name = xasprintf("file-%03d-%.*s", i, i / 4,
@@ -120,7 +113,7 @@ static void test_list_pages(void **state)
         tool_rig_runf(&rig, &tool_list_dir, "{\"offset\":%lld}", (long long)offset);
         assert_int_equal(tool_rig_int(&rig, "total"), 700);
         assert_true(entries()->count <= 200);
-        assert_true(compact_length(rig.output) <= COMPACT_INLINE_MAX);
+        assert_true(output_limit_length(rig.output) <= OUTPUT_LIMIT_INLINE_MAX);
         json_each (entry, entries()) {
             CLEANUP(free) char *begin = xasprintf("file-%03d-", seen++);
             assert_memory_equal(json_str(json_get(entry, "name"), ""), begin, strlen(begin));
@@ -135,9 +128,8 @@ static void test_list_pages(void **state)
 
 /* read_file */
 
-static void test_read(void **state)
+TEST_WITH(read, setup, teardown)
 {
-    (void)state;
     scratch_write(&rig.files, "a.txt", "one\ntwo\r\n\nfour\n");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"./a.txt\"}");
     tool_rig_expect_output(&rig, "{\"path\":\"a.txt\",\"from_line\":1,\"total_lines\":4,\"size\":15,"
@@ -166,9 +158,8 @@ static void test_read(void **state)
     assert_string_equal(tool_rig_text(&rig, "path"), "link");
 }
 
-static void test_read_bytes_that_are_no_text(void **state)
+TEST_WITH(read_bytes_that_are_no_text, setup, teardown)
 {
-    (void)state;
     scratch_write_bytes(&rig.files, "bin", "ab\0cd", 5);
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"bin\"}");
     tool_rig_expect_error(&rig, "bin is a binary file of 5 bytes, not text");
@@ -189,9 +180,8 @@ static void test_read_bytes_that_are_no_text(void **state)
     assert_string_equal(tool_rig_text(&rig, "encoding"), "lossy");
 }
 
-static void test_read_refusals(void **state)
+TEST_WITH(read_refusals, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     CLEANUP(free) char *fifo = scratch_path(&rig.files, "fifo"), *sock = scratch_path(&rig.files, "sock");
     CLEANUP(free) char *null = scratch_path(&rig.files, "null");
@@ -215,7 +205,7 @@ static void test_read_refusals(void **state)
         {"loop", "loop leads through too many symbolic links"},
         {"fifo", "fifo is a FIFO, not a file"},
         {"sock", "sock cannot be read: it is a socket or a device"},
-        {"artifact://art_0123456789abcdef", "there is no artifact art_0123456789abcdef; it may have expired"},
+        {"artifact://art_0123456789abcdef", "unknown artifact art_0123456789abcdef; it may have expired"},
         {"art_0123456789abcdef", "art_0123456789abcdef does not exist"},
     };
     alarm(20);
@@ -262,7 +252,7 @@ static void make_text(struct strbuf *text)
 static void check_page(void)
 {
     assert_true(entries()->count <= 200);
-    assert_true(compact_length(rig.output) <= COMPACT_INLINE_MAX);
+    assert_true(output_limit_length(rig.output) <= OUTPUT_LIMIT_INLINE_MAX);
 }
 
 /* Follows next_byte, within a long line, else next_line, and puts the file together again. */
@@ -302,9 +292,8 @@ static void read_through(struct strbuf *out, const char *path)
     fail_msg("the pages of %s do not end", path);
 }
 
-static void test_pages_give_the_whole_file(void **state)
+TEST_WITH(pages_give_the_whole_file, setup, teardown)
 {
-    (void)state;
     for (uint32_t round = 0; round < 12; round++) {
         seed = 4200 + round;
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, again = STRBUF_INIT;
@@ -318,9 +307,8 @@ static void test_pages_give_the_whole_file(void **state)
 }
 
 /* An artifact is JSON on one line: only bytes page it. */
-static void test_artifacts(void **state)
+TEST_WITH(artifacts, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *base = scratch_path(&rig.beside, "artifacts");
     rig.env.artifacts = artifact_store_open(base, &rig.clock.base, &err);
@@ -354,9 +342,8 @@ static long resident_kb(void)
     return usage.ru_maxrss;
 }
 
-static void test_a_large_file_in_little_memory(void **state)
+TEST_WITH(a_large_file_in_little_memory, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *path = scratch_path(&rig.files, "large");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     for (int i = 0; i < 2000; i++)
@@ -393,9 +380,8 @@ static char *give_pack(struct context_source *source, const char *query, size_t 
     return strcmp(query, "nothing") == 0 ? NULL : xasprintf("[{\"path\":\"%s\",\"score\":%zu}]", query, limit);
 }
 
-static void test_context_pack(void **state)
+TEST_WITH(context_pack, setup, teardown)
 {
-    (void)state;
     tool_rig_run(&rig, &tool_get_context_pack, "{\"query\":\"q\"}");
     tool_rig_expect_error(&rig, "this session keeps no context to search; use search_files and read_file");
     assert_true(rig.reply.final);
@@ -407,22 +393,4 @@ static void test_context_pack(void **state)
     tool_rig_expect_output(&rig, "{\"query\":\"q\",\"entries\":[{\"path\":\"q\",\"score\":3}]}");
     tool_rig_run(&rig, &tool_get_context_pack, "{\"query\":\"nothing\"}");
     tool_rig_expect_error(&rig, "no context could be put together");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_list_refusals, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_list_strange_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_list_pages, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read_bytes_that_are_no_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read_refusals, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pages_give_the_whole_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_artifacts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_large_file_in_little_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_context_pack, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

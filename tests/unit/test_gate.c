@@ -1,13 +1,11 @@
+/* Tests of gates: names, modes and breakpoints. */
+
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "turn/gate.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
+#include "turn/gates.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 static int held_by; /* the breakpoint that the last gate was held by */
 
@@ -33,9 +31,8 @@ static int add(struct gates *gates, const char *spec)
     return id;
 }
 
-static void gates_have_two_names(void **state)
+TEST(gates_have_two_names)
 {
-    (void)state;
     assert_string_equal(gate_name(GATE_MODEL), "before model");
     assert_string_equal(gate_name(GATE_ANSWER), "after answer");
     assert_string_equal(gate_name(GATE_WAVE), "before wave");
@@ -50,9 +47,8 @@ static void gates_have_two_names(void **state)
     }
 }
 
-static void running_holds_nowhere(void **state)
+TEST(running_holds_nowhere)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     for (int gate = 0; gate < GATE_COUNT; gate++)
@@ -60,9 +56,8 @@ static void running_holds_nowhere(void **state)
     gates_release(&gates);
 }
 
-static void stepping_holds_where_something_is_decided(void **state)
+TEST(stepping_holds_where_something_is_decided)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     gates.stepping = STEP_INTO;
@@ -76,9 +71,8 @@ static void stepping_holds_where_something_is_decided(void **state)
     gates_release(&gates);
 }
 
-static void stepping_over_a_wave_passes_what_is_in_it(void **state)
+TEST(stepping_over_a_wave_passes_its_calls)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     gates.stepping = STEP_WAVE;
@@ -90,9 +84,8 @@ static void stepping_over_a_wave_passes_what_is_in_it(void **state)
     gates_release(&gates);
 }
 
-static void a_pause_holds_once(void **state)
+TEST(a_pause_holds_once)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     gates.pause = true;
@@ -107,9 +100,8 @@ static void a_pause_holds_once(void **state)
     gates_release(&gates);
 }
 
-static void tools_and_effects(void **state)
+TEST(tools_and_effects)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     add(&gates, "tool=write_file");
@@ -131,9 +123,8 @@ static bool holds_at_arguments(struct gates *gates, const char *json)
     return gates_hold(gates, &view, &held_by) != NULL;
 }
 
-static void paths_of_arguments_and_changes(void **state)
+TEST(paths_of_arguments_and_changes)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     add(&gates, "path=src/**/*.{c,h}");
@@ -156,9 +147,8 @@ static void paths_of_arguments_and_changes(void **state)
     gates_release(&gates);
 }
 
-static void outcomes(void **state)
+TEST(outcomes)
 {
-    (void)state;
     static const char *const names[] = {"result", "timeout", "failure", "denied", "artifact"};
     for (int type = 0; type < 5; type++) {
         struct gates gates;
@@ -176,9 +166,8 @@ static void outcomes(void **state)
     }
 }
 
-static void a_budget_share_holds_once_per_turn(void **state)
+TEST(a_budget_share_holds_once_per_turn)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     int id = add(&gates, "budget=80%");
@@ -195,9 +184,8 @@ static void a_budget_share_holds_once_per_turn(void **state)
     gates_release(&gates);
 }
 
-static void gates_by_name(void **state)
+TEST(gates_by_name)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     add(&gates, "gate=finalize");
@@ -211,9 +199,8 @@ static void gates_by_name(void **state)
     gates_release(&gates);
 }
 
-static void breakpoints_come_and_go(void **state)
+TEST(breakpoints_come_and_go)
 {
-    (void)state;
     struct gates gates;
     gates_init(&gates);
     int ids[20];
@@ -246,9 +233,8 @@ static void assert_refused(const char *spec, const char *says)
     gates_release(&gates);
 }
 
-static void what_is_not_understood_is_said(void **state)
+TEST(unknown_breakpoint_is_an_error)
 {
-    (void)state;
     assert_refused("", "tool=NAME");
     assert_refused("write_file", "tool=NAME");
     assert_refused("colour=red", "outcome=TYPE");
@@ -265,23 +251,4 @@ static void what_is_not_understood_is_said(void **state)
     assert_refused("budget=%", "budget=80%");
     assert_refused("budget=-5", "budget=80%");
     assert_refused("path=[a", "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gates_have_two_names),
-        cmocka_unit_test(running_holds_nowhere),
-        cmocka_unit_test(stepping_holds_where_something_is_decided),
-        cmocka_unit_test(stepping_over_a_wave_passes_what_is_in_it),
-        cmocka_unit_test(a_pause_holds_once),
-        cmocka_unit_test(tools_and_effects),
-        cmocka_unit_test(paths_of_arguments_and_changes),
-        cmocka_unit_test(outcomes),
-        cmocka_unit_test(a_budget_share_holds_once_per_turn),
-        cmocka_unit_test(gates_by_name),
-        cmocka_unit_test(breakpoints_come_and_go),
-        cmocka_unit_test(what_is_not_understood_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

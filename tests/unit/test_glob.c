@@ -1,18 +1,15 @@
-/* Patterns for paths. The search for one finds what a look at every path finds, in order, and reads no folder it need
- * not. */
+/* Tests of path patterns. A search finds exactly the paths that match, in order, and reads no folder it does not
+ * need. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "workspace/glob.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static void expect(const char *pattern, const char *name, bool match)
 {
@@ -36,9 +33,8 @@ static void expect_all(const char *pattern, const char *const *yes, const char *
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NOTHING    ((const char *const[]){NULL})
 
-static void test_within_a_component(void **state)
+TEST(within_a_component)
 {
-    (void)state;
     expect_all("main.c", NAMES("main.c"), NAMES("main.cc", "main", "Main.c", "src/main.c", ""));
     expect_all("*.c", NAMES("a.c", ".c", ".hidden.c"), NAMES("a.h", "d/a.c", "a.c/"));
     expect_all("a*b*c", NAMES("abc", "axxbxxc", "abbcc", "a*b*c"), NAMES("ab", "acb", "a/bc", "axbx"));
@@ -51,9 +47,8 @@ static void test_within_a_component(void **state)
     expect("/*", "/", true);
 }
 
-static void test_components(void **state)
+TEST(components)
 {
-    (void)state;
     expect_all("**", NAMES("a", "a/b", "", "a/b/.c"), NOTHING);
     expect_all("src/**", NAMES("src", "src/a", "src/a/b/c"), NAMES("srcs", "srcs/a", "a/src"));
     expect_all("src/**/", NAMES("src", "src/", "src/a/"), NAMES("src/a"));
@@ -66,9 +61,8 @@ static void test_components(void **state)
     expect_all("a/***/b", NAMES("a/x/b"), NAMES("a/b", "a/x/y/b"));
 }
 
-static void test_classes(void **state)
+TEST(classes)
 {
-    (void)state;
     expect_all("[abc]", NAMES("a", "b", "c"), NAMES("d", "ab", ""));
     expect_all("[a-cx-z]", NAMES("b", "y"), NAMES("d", "w", "-"));
     expect_all("[^a-c]", NAMES("d", "^", "\xe2\x98\xba"), NAMES("a", "/"));
@@ -81,9 +75,8 @@ static void test_classes(void **state)
     expect_all("a[{,}]b", NAMES("a{b", "a,b"), NAMES("ab"));
 }
 
-static void test_choices(void **state)
+TEST(choices)
 {
-    (void)state;
     expect_all("*.{c,h}", NAMES("a.c", "a.h"), NAMES("a.o", "a.{c,h}"));
     expect_all("a{,b,bc}", NAMES("a", "ab", "abc"), NAMES("abcd", "a,"));
     expect_all("{a,b/{c,d/e}}/f", NAMES("a/f", "b/c/f", "b/d/e/f"), NAMES("b/f", "c/f", "b/d/f"));
@@ -95,9 +88,8 @@ static void test_choices(void **state)
     expect_all("{[a,b],c}", NAMES("a", ",", "b", "c"), NAMES("[a"));
 }
 
-static void test_escapes(void **state)
+TEST(escapes)
 {
-    (void)state;
     expect_all("\\*\\?\\[\\{\\\\", NAMES("*?[{\\"), NAMES("a?[{\\"));
     expect_all("a/\\**", NAMES("a/*", "a/*b"), NAMES("a/b", "a/*/b"));
     expect("\\a", "a", true);
@@ -105,9 +97,8 @@ static void test_escapes(void **state)
     expect("a,b", "a,b", true);
 }
 
-static void test_malformed(void **state)
+TEST(malformed)
 {
-    (void)state;
     static const char *const bad[] = {"[",    "a[",   "[^",  "[!",  "[]",    "[]a]",   "[^]a", "[a",
                                       "[a\\", "a\\",  "{",   "{a",  "{a,b",  "a{b{c}", "}",    "a}b",
                                       "{a}}", "{[}]", "{\\", "x/[", "{a,[}", "a\\\\\\"};
@@ -119,9 +110,8 @@ static void test_malformed(void **state)
     }
 }
 
-static void test_bytes_that_are_no_utf8(void **state)
+TEST(bytes_that_are_no_utf8)
 {
-    (void)state;
     expect("a?c",
            "a\xff"
            "c",
@@ -130,10 +120,9 @@ static void test_bytes_that_are_no_utf8(void **state)
     expect("*\xc3\xa9", "\xff\xc3\xa9", true);
 }
 
-/* None of these may take long: choices are limited, and stars go back only to the last one. */
-static void test_hostile_patterns(void **state)
+/* None of these may take long: choices are limited, and a star backtracks only to the last one. */
+TEST(hostile_patterns)
 {
-    (void)state;
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     CLEANUP(strbuf) struct strbuf name = STRBUF_INIT, stars = STRBUF_INIT, folders = STRBUF_INIT, choices = STRBUF_INIT;
@@ -192,9 +181,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_same_as_a_look_at_every_path(void **state)
+TEST_WITH(same_as_a_look_at_every_path, setup, teardown)
 {
-    (void)state;
     static const char *const patterns[] = {
         "**",          "**/*.c",          "*.c",        "*/*.c",
         "a/**",        "a/**/*.c",        "a/b/f.c",    "out/{x,a b}/*.c",
@@ -226,10 +214,9 @@ static void test_same_as_a_look_at_every_path(void **state)
     }
 }
 
-/* A folder that the pattern cannot lead into may be whatever it likes. */
-static void test_nothing_else_is_read(void **state)
+/* A folder that the pattern cannot match may contain anything. */
+TEST(nothing_else_is_read)
 {
-    (void)state;
     static const struct {
         const char *pattern, *folder;
         bool leads;
@@ -247,9 +234,8 @@ static void test_nothing_else_is_read(void **state)
     }
 }
 
-static void test_base(void **state)
+TEST(base)
 {
-    (void)state;
     static const struct {
         const char *pattern, *base;
         bool whole;
@@ -276,30 +262,10 @@ static void test_base(void **state)
     }
 }
 
-static void test_malformed_search(void **state)
+TEST_WITH(malformed_search, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(glob_hits) struct glob_hits hits;
     assert_int_equal(glob_find(root, "../[", &hits, &err), -1);
     assert_non_null(strstr(err.text, "bad pattern"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_within_a_component),
-        cmocka_unit_test(test_components),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_bytes_that_are_no_utf8),
-        cmocka_unit_test(test_hostile_patterns),
-        cmocka_unit_test_setup_teardown(test_same_as_a_look_at_every_path, setup, teardown),
-        cmocka_unit_test(test_nothing_else_is_read),
-        cmocka_unit_test(test_base),
-        cmocka_unit_test_setup_teardown(test_malformed_search, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

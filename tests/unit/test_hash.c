@@ -3,15 +3,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdio.h>
 
-#include <cmocka.h>
-
-static void test_sha256(void **state)
+TEST(sha256)
 {
-    (void)state;
     static const struct {
         const char *text, *digest;
     } cases[] = {
@@ -33,9 +29,8 @@ static void test_sha256(void **state)
     assert_string_equal(out, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-static void test_sha256_in_pieces(void **state)
+TEST(sha256_in_pieces)
 {
-    (void)state;
     unsigned char bytes[300];
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(i * 7);
@@ -54,9 +49,8 @@ static void test_sha256_in_pieces(void **state)
     }
 }
 
-static void test_md5(void **state)
+TEST(md5)
 {
-    (void)state;
     static const struct {
         const char *text, *digest;
     } cases[] = {
@@ -79,17 +73,15 @@ static void test_md5(void **state)
     }
 }
 
-static void test_fnv1a(void **state)
+TEST(fnv1a)
 {
-    (void)state;
     assert_true(hash_fnv1a("", 0) == 0xcbf29ce484222325u);
     assert_true(hash_fnv1a("a", 1) == 0xaf63dc4c8601ec8cu);
     assert_true(hash_fnv1a("foobar", 6) == 0x85944171f73967e8u);
 }
 
-static void test_map(void **state)
+TEST(map)
 {
-    (void)state;
     struct hash_map map = {0};
     assert_false(hash_map_has(&map, "x"));
     assert_int_equal(hash_map_get(&map, "x", -7), -7);
@@ -124,14 +116,4 @@ static void test_map(void **state)
     assert_int_equal(hash_map_get(&map, "", 0), 5);
     hash_map_release(&map);
     assert_int_equal(map.room, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sha256), cmocka_unit_test(test_sha256_in_pieces),
-        cmocka_unit_test(test_md5),    cmocka_unit_test(test_fnv1a),
-        cmocka_unit_test(test_map),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,36 +1,36 @@
 /* The architecture as a test: which file may include which foreign library, and which folder may use which. */
 
 #include "base/mem.h"
+#include "support/test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* A foreign header, and the files that may include it (product code only). */
 static const struct {
     const char *header;
     const char *files[5];
 } foreign[] = {
-    {"curses.h", {"tui/term.c"}},
-    {"ncurses", {"tui/term.c"}},
+    {"curses.h", {"tui/screen/term.c"}},
+    {"ncurses", {"tui/screen/term.c"}},
     {"uv.h", {"core/base/loop.c", "core/base/child.c", "core/base/tcp.c", "core/model/http.c"}},
     {"curl/", {"core/model/http.c"}},
     {"sqlite3.h", {"core/event/store.c"}},
     {"git2", {"core/tools/diff.c"}},
     {"seccomp.h", {"harness/sandbox.c", "core/sandbox/syscall_filter.c"}},
     {"Python.h", {"harness/pyhost.c"}},
-    {"cjson/", {NULL}},
+    {"vterm.h", {"tui/screen/program_screen.c"}},
+    {"utf8proc.h", {"core/base/width.c"}},
+    {"pcre2.h", {"core/tools/search.c"}},
+    {"cjson/", {"core/base/doc.c"}},
 };
 
 /* A folder, and the folders of core/ it may use besides itself. Arrows point down only. */
 static const struct {
     const char *folder;
-    const char *uses[10];
+    const char *uses[12];
 } layers[] = {
     {"core/base", {NULL}},
     {"core/workspace", {"base", "event", "sandbox"}},
@@ -41,7 +41,14 @@ static const struct {
     {"core/mcp", {"base", "event", "tools"}},
     {"core/config", {"base", "event", "model", "sandbox", "tools", "turn", "mcp"}},
     {"core/turn", {"base", "workspace", "event", "model", "sandbox", "tools"}},
-    {"tui", {"base", "workspace", "event", "model", "sandbox", "tools", "turn", "config", "mcp"}},
+    {"tui/screen", {"base"}},
+    {"tui/panes", {"base", "event", "tools", "turn", "workspace", "screen", "dialogs", "app"}},
+    {"tui/dialogs", {"base", "event", "mcp", "sandbox", "tools", "turn", "workspace", "screen", "panes", "app"}},
+    {"tui/app",
+     {"base", "event", "model", "sandbox", "tools", "turn", "config", "mcp", "screen", "panes", "dialogs",
+      "workspace"}},
+    {"tui/cli",
+     {"base", "event", "model", "sandbox", "workspace", "tools", "turn", "config", "mcp", "screen", "panes", "app"}},
     {"harness", {"base"}},
 };
 
@@ -68,7 +75,7 @@ static void check_layer(const char *path, const char *header)
     CLEANUP(free) char *folder = NULL;
 
     if (!slash)
-        return; /* a neighbour */
+        return; /* a neighbor */
     folder = xmemdup0(header, (size_t)(slash - header));
     for (size_t i = 0; i < COUNT_OF(layers); i++) {
         size_t len = strlen(layers[i].folder);
@@ -125,18 +132,10 @@ static void walk(const char *path)
         closedir(dir);
 }
 
-static void test_includes_follow_the_table(void **state)
+TEST(includes_follow_the_table)
 {
-    (void)state;
     walk("core");
     walk("tui");
     walk("harness");
     assert_true(files_seen > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_includes_follow_the_table)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
-/* A line that is typed: editing by characters as people see them, history, lines, pastes, and where the cursor is. */
+/* Tests of the input line: editing by visible characters, history, lines, pastes, and the position of the cursor. */
 
 #include "base/mem.h"
-#include "input.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "screen/input.h"
+#include "support/test.h"
 
 static struct input input;
 
@@ -55,9 +52,8 @@ static void assert_input(const char *expected)
     assert_string_equal(out.buf, expected);
 }
 
-static void test_editing(void **state)
+TEST_WITH(editing, make, drop)
 {
-    (void)state;
     type("hello world");
     assert_input("hello world|");
     press("Ctrl-W");
@@ -94,9 +90,8 @@ static void test_editing(void **state)
     assert_input("|you");
 }
 
-static void test_what_is_not_its_own(void **state)
+TEST_WITH(foreign_keys_are_ignored, make, drop)
 {
-    (void)state;
     assert_int_equal(press("Enter"), INPUT_DONE);
     assert_int_equal(press("Esc"), INPUT_CLOSED);
     assert_int_equal(press("Tab"), INPUT_IGNORED);
@@ -109,9 +104,8 @@ static void test_what_is_not_its_own(void **state)
     assert_input("x|");
 }
 
-static void test_characters_are_whole(void **state)
+TEST_WITH(characters_are_whole, make, drop)
 {
-    (void)state;
     send(0x65E5); /* 日 */
     send('e');
     send(0x301);
@@ -133,9 +127,8 @@ static void test_characters_are_whole(void **state)
     assert_input("a|\xC3z");
 }
 
-static void test_history(void **state)
+TEST_WITH(history, make, drop)
 {
-    (void)state;
     static const char *const said[] = {"one", "two", "two", ""};
     for (size_t i = 0; i < COUNT_OF(said); i++) {
         input_set(&input, said[i]);
@@ -164,9 +157,8 @@ static void test_history(void **state)
     assert_input("say 999|");
 }
 
-static void test_lines(void **state)
+TEST_WITH(lines, make, drop)
 {
-    (void)state;
     type("first");
     press("Alt-Enter");
     type("second line");
@@ -195,9 +187,8 @@ static void test_lines(void **state)
     assert_int_equal(press("Alt-Enter"), INPUT_IGNORED);
 }
 
-static void test_a_paste_is_text(void **state)
+TEST_WITH(a_paste_is_text, make, drop)
 {
-    (void)state;
     send(KEYSYM_PASTE_BEGIN);
     type("y\nq");
     send(KEYSYM_TAB);
@@ -223,9 +214,8 @@ static void assert_painted(struct canvas *canvas, const char *expected)
     assert_string_equal(out.buf, expected);
 }
 
-static void test_painting(void **state)
+TEST_WITH(painting, make, drop)
 {
-    (void)state;
     struct canvas canvas;
     canvas_init(&canvas);
     canvas_resize(&canvas, 3, 12);
@@ -251,11 +241,10 @@ static void test_painting(void **state)
     canvas_release(&canvas);
 }
 
-/* The cursor is inside whatever the place, the text and its position. */
-/* What is masked is neither on the screen nor among what was typed before. */
-static void test_what_is_masked(void **state)
+/* The cursor is always inside, for every size, text and position. */
+/* Masked text is neither on the screen nor in the history. */
+TEST_WITH(masked_text_is_hidden, make, drop)
 {
-    (void)state;
     struct canvas canvas;
     canvas_init(&canvas);
     canvas_resize(&canvas, 1, 12);
@@ -273,9 +262,8 @@ static void test_what_is_masked(void **state)
     canvas_release(&canvas);
 }
 
-static void test_painting_in_every_place(void **state)
+TEST_WITH(painting_in_every_place, make, drop)
 {
-    (void)state;
     static const char *const texts[] = {"",       "abc",          "abcdefgh\nij\n", "日本語e\xCC\x81\t<\xE2\x80\xAE>",
                                         "\n\n\n", "abcd\nabcde\n"};
     struct canvas canvas;
@@ -301,21 +289,4 @@ static void test_painting_in_every_place(void **state)
         }
     }
     canvas_release(&canvas);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make, drop)
-    const struct CMUnitTest tests[] = {
-        CASE(test_editing),
-        CASE(test_what_is_not_its_own),
-        CASE(test_characters_are_whole),
-        CASE(test_history),
-        CASE(test_lines),
-        CASE(test_a_paste_is_text),
-        CASE(test_painting),
-        CASE(test_what_is_masked),
-        CASE(test_painting_in_every_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,19 @@
-/* The file of a session: what was appended is there, what failed is not, and whatever happened to the file in between,
- * the lines that are whole can be read. */
+/* Tests of a session's file: appended lines are there, failed ones are not, and complete lines stay readable whatever
+ * happened to the file. */
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "event/journal.h"
+#include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FIRST "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}\n"
 
@@ -94,16 +90,14 @@ static struct event started(void)
     return (struct event){.type = EVENT_SESSION_STARTED, .session_started = {.v = 1, .session = "s1"}};
 }
 
-static void appends_and_reads_back(void **state)
+TEST(appends_and_reads_back)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("simple.jsonl");
     struct err err = ERR_INIT;
     struct fake_clock clock;
     fake_clock_init(&clock);
     fake_clock_advance(&clock, 5000000);
     struct journal *journal = must(journal_create(path, &clock.base, &err), &err);
-    assert_string_equal(journal_path(journal), path);
     struct event event = started();
     assert_int_equal(journal_append(journal, &event, &err), 0);
     assert_true(event.seq == 1 && event.t == 0);
@@ -137,14 +131,12 @@ static void appends_and_reads_back(void **state)
     assert_non_null(strstr(err.text, "exists already"));
 }
 
-static void memory_journals_only_number(void **state)
+TEST(memory_journals_only_number)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct fake_clock clock;
     fake_clock_init(&clock);
     struct journal *journal = must(journal_create(NULL, &clock.base, &err), &err);
-    assert_null(journal_path(journal));
     for (int64_t i = 1; i <= 3; i++) {
         struct event event = {.type = EVENT_HELD};
         assert_int_equal(journal_append(journal, &event, &err), 0);
@@ -155,9 +147,8 @@ static void memory_journals_only_number(void **state)
     journal_close(NULL);
 }
 
-static void recorded_events_get_new_numbers(void **state)
+TEST(recorded_events_get_new_numbers)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("again.jsonl");
     struct err err = ERR_INIT;
     struct fake_clock clock;
@@ -179,14 +170,13 @@ static void recorded_events_get_new_numbers(void **state)
     assert_non_null(strstr(text, line.buf));
 }
 
-static void resuming_goes_on(void **state)
+TEST(resuming_continues_the_numbers)
 {
     static const char *const ends[] = {
         "",         "{\"seq\":4,\"t\":2000,\"turn\":1,\"type\":\"model.del", /* a crash */
         "\n\n  \n", "{\"seq\":4",
         "\xe2\x82",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         CLEANUP(free) char *path = path_of("resume.jsonl");
         CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
@@ -218,9 +208,8 @@ static void resuming_goes_on(void **state)
     }
 }
 
-static void resuming_takes_a_line_without_its_end(void **state)
+TEST(resuming_takes_a_line_without_its_end)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("unended.jsonl");
     static const char text[] = FIRST "{\"type\":\"turn.started\",\"turn\":1}";
     put_file(path, text, strlen(text));
@@ -237,9 +226,8 @@ static void resuming_takes_a_line_without_its_end(void **state)
     journal_reader_free(reader);
 }
 
-static void one_writer_at_a_time(void **state)
+TEST(one_writer_at_a_time)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("locked.jsonl");
     struct err err = ERR_INIT;
     struct journal *journal = must(journal_create(path, clock_system(), &err), &err);
@@ -253,10 +241,9 @@ static void one_writer_at_a_time(void **state)
     journal_close(journal);
 }
 
-/* Who holds it may be killed: nothing stays behind that would say it is still there. */
-static void a_lock_ends_with_its_process(void **state)
+/* The lock's holder may be killed: no stale lock remains. */
+TEST(a_lock_ends_with_its_process)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("killed.jsonl");
     int pipe_fds[2];
     char ready;
@@ -279,10 +266,9 @@ static void a_lock_ends_with_its_process(void **state)
     assert_false(journal_held("/nowhere/at/all"));
 }
 
-/* Events that came together have numbers of their own, their lines at hand, and are all in the file or none. */
-static void several_are_appended_at_once(void **state)
+/* Events appended together have separate numbers and keep their lines, and all or none are in the file. */
+TEST(several_are_appended_at_once)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("several.jsonl");
     struct err err = ERR_INIT;
     struct fake_clock clock;
@@ -324,9 +310,8 @@ static void several_are_appended_at_once(void **state)
 }
 
 /* RLIMIT_FSIZE is a disk that is full at a byte of our choosing. */
-static void a_full_disk_leaves_the_file_whole(void **state)
+TEST(a_full_disk_leaves_the_file_whole)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("full.jsonl");
     struct err err = ERR_INIT;
     struct fake_clock clock;
@@ -361,7 +346,7 @@ static void a_full_disk_leaves_the_file_whole(void **state)
     journal_reader_free(reader);
 }
 
-static void unfit_files_are_named(void **state)
+TEST(unfit_files_are_named)
 {
     static const struct {
         const char *text, *why;
@@ -370,7 +355,7 @@ static void unfit_files_are_named(void **state)
     } cases[] = {
         {"", "empty", 0, 0},
         {"\n \n", "empty", 0, 0},
-        {"{\"type\":\"session.sta", "no whole line", 0, 0},
+        {"{\"type\":\"session.sta", "no complete line", 0, 0},
         {"\x7f"
          "ELF\0\0\0",
          "no text file", 8, 0},
@@ -382,7 +367,6 @@ static void unfit_files_are_named(void **state)
         {"{\"type\":\"session.started\",\"v\":\"1\"}\n", "\"v\" must be an integer", 0, 1},
         {"{\"a\":1}\n", "\"type\" is missing", 0, 1},
     };
-    (void)state;
     CLEANUP(free) char *path = path_of("unfit.jsonl");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct err err = ERR_INIT;
@@ -404,7 +388,7 @@ static void unfit_files_are_named(void **state)
     assert_null(journal_resume("/nowhere/at/all", clock_system(), &err));
 }
 
-static void reading_is_lazy(void **state)
+TEST(reading_is_lazy)
 {
     static const char text[] = "\xEF\xBB\xBF{\"type\":\"session.started\",\"v\":1}\r\n"
                                "\r\n"
@@ -414,7 +398,6 @@ static void reading_is_lazy(void **state)
                                "{\"type\":\"held\",\"gate\":7}\n"
                                "{\"type\":\"released\",\"seq\":90}\n"
                                "{\"type\":\"held\"}";
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct journal_reader *reader = journal_open_bytes(text, strlen(text), &err);
@@ -447,11 +430,10 @@ static void reading_is_lazy(void **state)
     journal_reader_free(NULL);
 }
 
-/* What stands behind a line that can be no event costs nothing, and nothing is written behind it. */
-static void junk_ends_the_index(void **state)
+/* Bytes after a line that cannot be an event cost nothing, and nothing is appended after them. */
+TEST(junk_ends_the_index)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)state;
     strbuf_addstr(&text, "{\"type\":\"session.started\",\"v\":1}\n{\"type\":\"held\"}\n");
     for (int i = 0; i < 1000; i++)
         strbuf_addstr(&text, "{}\n");
@@ -477,10 +459,9 @@ static void junk_ends_the_index(void **state)
     assert_int_equal(file_remove_tree(path, &err), 0);
 }
 
-static void cut_lines_are_left_out(void **state)
+TEST(cut_lines_are_left_out)
 {
     static const char whole[] = FIRST "{\"type\":\"held\",\"gate\":\"\xc3\xa4\"}";
-    (void)state;
     for (size_t len = strlen(FIRST); len <= strlen(whole); len++) {
         struct err err = ERR_INIT;
         CLEANUP(free) char *bytes = xmemdup0(whole, len); /* of its exact length, so that reading past it is seen */
@@ -493,9 +474,8 @@ static void cut_lines_are_left_out(void **state)
     }
 }
 
-static void a_growing_file_is_followed(void **state)
+TEST(a_growing_file_is_followed)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("growing.jsonl");
     put_file(path, FIRST, strlen(FIRST));
     struct journal_reader *reader = must_open(path);
@@ -529,9 +509,8 @@ static void a_growing_file_is_followed(void **state)
     journal_reader_free(reader);
 }
 
-static void huge_lines_are_lines(void **state)
+TEST(huge_lines_are_lines)
 {
-    (void)state;
     CLEANUP(free) char *path = path_of("huge.jsonl");
     const size_t size = (size_t)8 << 20;
     CLEANUP(free) char *text = xmalloc(size + 1);
@@ -557,24 +536,4 @@ static void huge_lines_are_lines(void **state)
     journal_reader_free(reader);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appends_and_reads_back),
-        cmocka_unit_test(memory_journals_only_number),
-        cmocka_unit_test(recorded_events_get_new_numbers),
-        cmocka_unit_test(resuming_goes_on),
-        cmocka_unit_test(resuming_takes_a_line_without_its_end),
-        cmocka_unit_test(one_writer_at_a_time),
-        cmocka_unit_test(a_lock_ends_with_its_process),
-        cmocka_unit_test(several_are_appended_at_once),
-        cmocka_unit_test(a_full_disk_leaves_the_file_whole),
-        cmocka_unit_test(unfit_files_are_named),
-        cmocka_unit_test(reading_is_lazy),
-        cmocka_unit_test(junk_ends_the_index),
-        cmocka_unit_test(cut_lines_are_left_out),
-        cmocka_unit_test(a_growing_file_is_followed),
-        cmocka_unit_test(huge_lines_are_lines),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_GROUP(make_folder, remove_folder)

@@ -1,16 +1,13 @@
-/* Reading JSON: what is accepted and what is not, exactness, and cJSON as the second opinion. Writing is in
+/* Tests of reading JSON: what is accepted and refused, exactness, and comparison with cJSON. Tests of writing are in
  * test_json_write.c. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include <cjson/cJSON.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 /* The text is given to the parser in memory of exactly its size, so that ASan sees a byte read too many. */
 struct doc {
@@ -28,7 +25,7 @@ static size_t count_space(const char *text, size_t len)
     return count;
 }
 
-/* What json_check says of the same text: everything that is parsed here, and however broken, is its test too. */
+/* Returns json_check's result for the same text: every text parsed here, valid or broken, tests it too. */
 static bool is_checked(const char *text, size_t len)
 {
     size_t at = count_space(text, len);
@@ -59,9 +56,8 @@ static void doc_cleanup(struct doc *doc)
 
 /* Reading */
 
-static void test_values(void **state)
+TEST(values)
 {
-    (void)state;
     CLEANUP(doc)
     struct doc doc = parse(" { \"a\" : [ 1 , -2.5e3, true,false , null ] ,\"b\":{},\"\":\"x\\ny\", \"c\":[] }\n");
     const struct json *root = doc.root;
@@ -89,9 +85,8 @@ static void test_values(void **state)
         assert_int_equal(member->key[0], *keys++);
 }
 
-static void test_getters_take_anything(void **state)
+TEST(getters_take_anything)
 {
-    (void)state;
     CLEANUP(doc) struct doc doc = parse("{\"a\":1,\"A\":2,\"a\":3,\"s\":\"t\",\"n\":null}");
     assert_int_equal(json_int(json_get(doc.root, "a"), 0), 3); /* the last of equal names */
     assert_int_equal(json_int(json_get(doc.root, "A"), 0), 2); /* and case counts */
@@ -114,9 +109,8 @@ static void test_getters_take_anything(void **state)
     assert_string_equal(json_type_name(JSON_OBJECT), "object");
 }
 
-static void test_int(void **state)
+TEST(int)
 {
-    (void)state;
     const int64_t no = -77;
     static const struct {
         const char *text;
@@ -155,9 +149,8 @@ static void test_int(void **state)
     assert_true(json_num(huge.root, 2) == 2);
 }
 
-static void test_strings(void **state)
+TEST(strings)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -194,9 +187,8 @@ static void test_strings(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         " ",
@@ -275,9 +267,8 @@ static void test_refusals(void **state)
     arena_release(&arena);
 }
 
-static void test_depth(void **state)
+TEST(depth)
 {
-    (void)state;
     char text[2 * (JSON_DEPTH_MAX + 1)];
     memset(text, '[', JSON_DEPTH_MAX + 1);
     memset(text + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
@@ -302,9 +293,8 @@ static void test_depth(void **state)
     assert_non_null(flat.root);
 }
 
-static void test_comments(void **state)
+TEST(comments)
 {
-    (void)state;
     const char *text = "\xEF\xBB\xBF// first\n{ // open\n  \"a//b\": 1, //\n  // more\n  \"c\": 2 //end\n}\n// last";
     CLEANUP(doc) struct doc doc = parse_n(text, strlen(text), true);
     assert_non_null(doc.root);
@@ -319,9 +309,8 @@ static void test_comments(void **state)
     assert_int_equal(half.err.line, 1);
 }
 
-static void test_check(void **state)
+TEST(check)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t want;
@@ -484,9 +473,8 @@ static void assert_same(const struct json *ours, const char *text, size_t len)
         fail_msg("cJSON reads it differently: %.*s", (int)len, text);
 }
 
-static void test_same_as_cjson(void **state)
+TEST(same_as_cjson)
 {
-    (void)state;
     for (seed = 1; seed < 3000; seed += 1) {
         uint32_t start = seed;
         struct strbuf text = STRBUF_INIT;
@@ -518,9 +506,8 @@ static void test_same_as_cjson(void **state)
 }
 
 /* What we accept of broken texts, cJSON accepts too and reads alike; it is the laxer one. */
-static void test_broken_texts(void **state)
+TEST(broken_texts)
 {
-    (void)state;
     static const char noise[] = "{}[]\",:\\u0e.-+ \x80\xC3\xED\xF0tn1\x01";
     size_t accepted = 0, refused = 0;
     for (uint32_t round = 1; round < 20000; round++) {
@@ -550,16 +537,4 @@ static void test_broken_texts(void **state)
     }
     assert_true(accepted > 500);
     assert_true(refused > 500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_getters_take_anything),
-        cmocka_unit_test(test_int),           cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_comments),      cmocka_unit_test(test_check),
-        cmocka_unit_test(test_same_as_cjson), cmocka_unit_test(test_broken_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

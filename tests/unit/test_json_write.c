@@ -1,17 +1,14 @@
-/* Writing JSON: styles, Python's spelling of numbers, strings and the builder. */
+/* Tests of writing JSON: styles, Python's format of numbers, strings and the builder. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "support/test.h"
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 /* The text is given to the parser in memory of exactly its size, so that ASan sees a byte read too many. */
 struct doc {
@@ -50,9 +47,8 @@ static void assert_writes(const char *text, unsigned style, const char *want)
     assert_string_equal(out.buf, want);
 }
 
-static void test_styles(void **state)
+TEST(styles)
 {
-    (void)state;
     const char *text = "{\"b\":[1,2.50,{}],\"a\":{\"x\":\"é\\u0001\"},\"e\":[]}";
     assert_writes(text, JSON_COMPACT, "{\"b\":[1,2.50,{}],\"a\":{\"x\":\"é\\u0001\"},\"e\":[]}");
     assert_writes(text, JSON_SPACED, "{\"b\": [1, 2.50, {}], \"a\": {\"x\": \"é\\u0001\"}, \"e\": []}");
@@ -65,9 +61,8 @@ static void test_styles(void **state)
                   "  \"e\": []\n}");
 }
 
-static void test_sorting_and_equal_names(void **state)
+TEST(sorting_and_equal_names)
 {
-    (void)state;
     /* By code point: U+FFFF before U+10000, which UTF-16 would have the other way round. */
     assert_writes("{\"\xF0\x90\x80\x80\":1,\"\xEF\xBF\xBF\":2,\"b\":3,\"B\":4,\"ab\":5,\"a\":6,\"\":7}", JSON_SORTED,
                   "{\"\":7,\"B\":4,\"a\":6,\"ab\":5,\"b\":3,\"\xEF\xBF\xBF\":2,\"\xF0\x90\x80\x80\":1}");
@@ -87,9 +82,8 @@ static void test_sorting_and_equal_names(void **state)
 }
 
 /* What python3 prints for json.dumps(json.loads(text)). */
-static void test_python_numbers(void **state)
+TEST(python_numbers)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -132,9 +126,8 @@ static void test_python_numbers(void **state)
     }
 }
 
-static void test_write_num(void **state)
+TEST(write_num)
 {
-    (void)state;
     static const struct {
         double number;
         const char *want;
@@ -159,7 +152,7 @@ static void test_write_num(void **state)
         json_write_num(&out, cases[i].number);
         assert_string_equal(out.buf, cases[i].want);
     }
-    /* Whatever the bits, it reads back as the same. */
+    /* Every bit pattern reads back as the same number. */
     uint64_t bits = 88172645463325252u;
     for (int i = 0; i < 50000; i++) {
         bits ^= bits << 13;
@@ -176,9 +169,8 @@ static void test_write_num(void **state)
     }
 }
 
-static void test_locale_does_not_matter(void **state)
+TEST(locale_does_not_matter)
 {
-    (void)state;
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8"};
     const char *set = NULL;
     for (size_t i = 0; i < COUNT_OF(names) && !set; i++)
@@ -204,9 +196,8 @@ static void assert_string_writes(const char *text, size_t len, unsigned style, c
     strbuf_release(&out);
 }
 
-static void test_write_str(void **state)
+TEST(write_str)
 {
-    (void)state;
     assert_string_writes("", 0, 0, "\"\"");
     assert_string_writes("a\"b\\c/\n\r\t\b\f\x01\x1F\x7F", 14, 0, "\"a\\\"b\\\\c/\\n\\r\\t\\b\\f\\u0001\\u001f\x7F\"");
     assert_string_writes("\x7F~", 2, JSON_ASCII, "\"\\u007f~\"");
@@ -237,16 +228,15 @@ static void test_write_str(void **state)
 static void assert_printable(const char *text, const char *want)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    strbuf_addstr(&out, "\x7f|"); /* what stands before is not looked at */
+    strbuf_addstr(&out, "\x7f|"); /* earlier text is ignored */
     strbuf_addstr(&out, text);
     json_make_printable(&out, 2);
     assert_string_equal(out.buf + 2, want);
     assert_memory_equal(out.buf, "\x7f|", 2);
 }
 
-static void test_make_printable(void **state)
+TEST(make_printable)
 {
-    (void)state;
     assert_printable("", "");
     assert_printable("{\"a\":[1,\"plain\"]}", "{\"a\":[1,\"plain\"]}");
     assert_printable("\"0123456\x7f\"", "\"0123456\\u007f\"");
@@ -266,9 +256,8 @@ static void test_make_printable(void **state)
 }
 
 /* Every character that utf8_sanitize spells out is escaped, and reads back as it was. */
-static void test_printable_text_reads_back(void **state)
+TEST(printable_text_reads_back)
 {
-    (void)state;
     for (uint32_t cp = 0x20; cp <= 0x10FFFF; cp++) {
         if (cp >= 0xD800 && cp < 0xE000)
             continue;
@@ -295,9 +284,8 @@ static void test_printable_text_reads_back(void **state)
     }
 }
 
-static void test_writer(void **state)
+TEST(writer)
 {
-    (void)state;
     CLEANUP(doc) struct doc doc = parse("{ \"in\" : [1.0, \"x\"] }");
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
@@ -325,20 +313,4 @@ static void test_writer(void **state)
                         "{\"s\":\"a\\\"b\",\"none\":null,\"part\":\"abc\",\"min\":-9223372036854775808,\"num\":0.5,"
                         "\"list\":[1,true,[],{},null],\"no\":false,\"raw\":{\"r\":1},"
                         "\"value\":{\"in\":[1.0,\"x\"]},\"missing\":null}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_styles),
-        cmocka_unit_test(test_sorting_and_equal_names),
-        cmocka_unit_test(test_python_numbers),
-        cmocka_unit_test(test_write_num),
-        cmocka_unit_test(test_locale_does_not_matter),
-        cmocka_unit_test(test_write_str),
-        cmocka_unit_test(test_make_printable),
-        cmocka_unit_test(test_printable_text_reads_back),
-        cmocka_unit_test(test_writer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
-/* The memory that keyturn-launch sees: what /proc says of one process, and the sum of several. */
+/* Tests of the memory that keyturn-launch counts: of one process from /proc, and the sum of several. */
 
 #include "base/processes.h"
 #include "launch.h"
-#include <setjmp.h>
+#include "support/test.h"
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define MB       (1 << 20)
 #define CHILDREN 3
 
@@ -24,9 +21,8 @@ static struct processes all;
 
 /* ---- texts ---- */
 
-static void test_status(void **state)
+TEST(status)
 {
-    (void)state;
     unsigned long kb = 7;
     assert_true(launch_memory_status("Name:\tRssAnon:\nVmPeak:\t 9000 kB\nVmRSS:\t 900 kB\nRssAnon:\t     112 kB\n"
                                      "RssFile:\t    1596 kB\nRssShmem:\t      20 kB\nVmPTE:\t      48 kB\n"
@@ -38,22 +34,21 @@ static void test_status(void **state)
     assert_false(launch_memory_status("", &kb));
 }
 
-static void test_rollup(void **state)
+TEST(rollup)
 {
-    (void)state;
     unsigned long kb = 7;
     assert_true(launch_memory_rollup(
         "55-7f ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\nPss:  500 kB\n"
         "Pss_Anon:  100 kB\nPss_File:  300 kB\nPss_Shmem:  30 kB\nPrivate_Hugetlb:  2048 kB\nSwapPss:  4 kB\n",
         &kb));
     assert_int_equal(kb, 2182);
-    /* An old kernel says nothing that can be used. */
+    /* An old kernel gives nothing usable. */
     assert_false(launch_memory_rollup("55-7f ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\nPss:  500 kB\n", &kb));
 }
 
 /* ---- processes ---- */
 
-/* Not malloc, which may keep what was freed; and no compiler may find that nobody reads it. */
+/* Not malloc, which may keep freed memory; and the compiler must not drop memory that is never read. */
 static void take(size_t mb)
 {
     volatile char *memory = mmap(NULL, (mb + 1) * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,7 +76,7 @@ static void start_children(pid_t *pids, size_t own_mb)
         assert_int_equal(pipe(ends), 0);
         if ((pids[i] = fork()) == 0) {
             take(own_mb);
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody */
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves no process */
             if (write(ends[1], "r", 1) == 1)
                 pause();
             _exit(0);
@@ -109,9 +104,8 @@ static unsigned long look(unsigned long limit_mb)
     return held;
 }
 
-static void test_sum_of_several(void **state)
+TEST(sum_of_several)
 {
-    (void)state;
     pid_t pids[CHILDREN];
     start_children(pids, 40);
     unsigned long held = look(100);
@@ -123,9 +117,8 @@ static void test_sum_of_several(void **state)
 }
 
 /* Each of them has 60 MB that are the same 60 MB. */
-static void test_what_forks_share_counts_once(void **state)
+TEST(what_forks_share_counts_once)
 {
-    (void)state;
     pid_t pids[CHILDREN];
     unsigned long kb = 0;
     size_t size = 60 * MB;
@@ -152,15 +145,14 @@ static void test_what_forks_share_counts_once(void **state)
     munmap(same, size);
 }
 
-static void test_shared_memory_counts(void **state)
+TEST(shared_memory_counts)
 {
-    (void)state;
     pid_t pids[CHILDREN];
     char *shared = mmap(NULL, 90 * MB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     pid_t toucher = fork();
     if (toucher == 0) {
-        memset(shared, 1, 90 * MB); /* shared with us, who read it */
+        memset(shared, 1, 90 * MB); /* shared with us, because we read it */
         pause();
         _exit(0);
     }
@@ -175,9 +167,8 @@ static void test_shared_memory_counts(void **state)
 }
 
 /* The child of vfork runs in its parent's memory. */
-static void test_a_child_of_vfork_is_no_second_one(void **state)
+TEST(a_child_of_vfork_is_no_second_one)
 {
-    (void)state;
     int ends[2];
     char ready;
     assert_int_equal(pipe(ends), 0);
@@ -186,7 +177,7 @@ static void test_a_child_of_vfork_is_no_second_one(void **state)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         take(60);
         if (vfork() == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody */
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves no process */
             if (write(ends[1], "r", 1) == 1)
                 pause();
             _exit(0);
@@ -210,10 +201,9 @@ static void test_a_child_of_vfork_is_no_second_one(void **state)
     close(ends[1]);
 }
 
-/* Without descriptors for /proc nothing could be counted, and a sum of nothing is no answer. */
-static void test_whoever_sees_nothing_says_so(void **state)
+/* Without descriptors for /proc it can count nothing, and must not return a sum of zero. */
+TEST(unreadable_proc_is_reported)
 {
-    (void)state;
     int status;
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -233,18 +223,11 @@ static void test_whoever_sees_nothing_says_so(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
+static int release_processes(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_rollup),
-        cmocka_unit_test(test_sum_of_several),
-        cmocka_unit_test(test_what_forks_share_counts_once),
-        cmocka_unit_test(test_shared_memory_counts),
-        cmocka_unit_test(test_a_child_of_vfork_is_no_second_one),
-        cmocka_unit_test(test_whoever_sees_nothing_says_so),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
     processes_release(&all);
-    return failed;
+    return 0;
 }
+
+TEST_GROUP(NULL, release_processes)

@@ -1,12 +1,9 @@
-/* Where panes are: at every size and in every state the pieces tile the screen. */
+/* Tests of the layout: at every size and in every state the panes tile the screen. */
 
 #include "base/mem.h"
-#include "layout.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "screen/layout.h"
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CONVERSATION = 1, EVENTS, TOOLS, WAVES, BUDGET, WRITE, WORKSPACE };
 
@@ -76,9 +73,8 @@ static void check(const struct layout_input *input)
         fail_msg("the write is not on the screen at %dx%d", input->cols, input->rows);
 }
 
-static void test_every_size_is_tiled(void **state)
+TEST(every_size_is_tiled)
 {
-    (void)state;
     for (int rows = LAYOUT_ROWS_MIN; rows <= 80; rows++) {
         for (int cols = LAYOUT_COLS_MIN; cols <= 250; cols++) {
             for (int bits = 0; bits < 32; bits++) {
@@ -98,9 +94,8 @@ static void test_every_size_is_tiled(void **state)
     }
 }
 
-static void test_120x40(void **state)
+TEST(120x40)
 {
-    (void)state;
     struct layout layout = make(40, 120, WRITE, true);
     assert_rect(layout.status, 0, 0, 1, 120);
     assert_rect(layout.footer, 39, 0, 1, 120);
@@ -112,9 +107,8 @@ static void test_120x40(void **state)
     assert_rect(layout.panes[BUDGET], 26, 66, 13, 54);
 }
 
-static void test_80x24(void **state)
+TEST(80x24)
 {
-    (void)state;
     struct layout layout = make(24, 80, WRITE, true);
     assert_rect(layout.panes[WRITE], 1, 0, 13, 80);
     assert_rect(layout.panes[TOOLS], 14, 0, 9, 48);
@@ -122,7 +116,7 @@ static void test_80x24(void **state)
     assert_int_equal(layout.panes[CONVERSATION].rows, 0);
     assert_int_equal(layout.panes[EVENTS].rows, 0);
 
-    /* What is not there is one key away, and the write stays. */
+    /* A hidden pane is one key away, and the write stays visible. */
     static const int hidden[] = {CONVERSATION, EVENTS, WAVES};
     for (size_t i = 0; i < COUNT_OF(hidden); i++) {
         layout = make(24, 80, hidden[i], true);
@@ -133,9 +127,8 @@ static void test_80x24(void **state)
 }
 
 /* Waves and workspace have one place between them, and neither takes another's. */
-static void test_the_workspace_shares_the_place_of_the_waves(void **state)
+TEST(the_workspace_shares_the_place_of_the_waves)
 {
-    (void)state;
     struct layout waves = make(40, 120, TOOLS, false);
     struct layout_input input = {.rows = 40, .cols = 120, .focus = WORKSPACE};
     for (int focus = CONVERSATION; focus <= WORKSPACE; focus++) {
@@ -153,9 +146,8 @@ static void test_the_workspace_shares_the_place_of_the_waves(void **state)
     assert_rect(small.panes[WORKSPACE], 14, 0, 9, 48);
 }
 
-static void test_200x60(void **state)
+TEST(200x60)
 {
-    (void)state;
     struct layout layout = make(60, 200, WRITE, true);
     for (int i = 1; i <= WRITE; i++)
         assert_true(layout.panes[i].rows >= 9 && layout.panes[i].cols >= 50);
@@ -166,9 +158,8 @@ static void test_200x60(void **state)
 }
 
 /* A write that comes moves nothing but the conversation, which gives it room. */
-static void test_a_question_takes_the_writes_place_only(void **state)
+TEST(a_question_takes_the_writes_place_only)
 {
-    (void)state;
     static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}, {30, 100}, {50, 90}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct layout without = make(sizes[i][0], sizes[i][1], TOOLS, false);
@@ -181,9 +172,8 @@ static void test_a_question_takes_the_writes_place_only(void **state)
     }
 }
 
-static void test_too_small(void **state)
+TEST(too_small)
 {
-    (void)state;
     static const int sizes[][2] = {{15, 80}, {24, 59}, {1, 1}, {0, 0}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct layout layout = make(sizes[i][0], sizes[i][1], CONVERSATION, false);
@@ -192,18 +182,4 @@ static void test_too_small(void **state)
         for (int pane = 1; pane <= PANE_COUNT; pane++)
             assert_int_equal(layout.panes[pane].rows, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_size_is_tiled),
-        cmocka_unit_test(test_120x40),
-        cmocka_unit_test(test_80x24),
-        cmocka_unit_test(test_the_workspace_shares_the_place_of_the_waves),
-        cmocka_unit_test(test_200x60),
-        cmocka_unit_test(test_a_question_takes_the_writes_place_only),
-        cmocka_unit_test(test_too_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
-/* Bytes into lines: any pieces give the same lines, and a line too long costs nothing. */
+/* Tests of splitting bytes into lines: any pieces give the same lines, and a too long line costs nothing. */
 
 #include "base/lines.h"
 #include "base/mem.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdint.h>
-
-#include <cmocka.h>
 
 struct got {
     struct strbuf text; /* the lines, each with | behind it */
@@ -38,9 +35,8 @@ static void check(struct lines *lines, struct got *got, const char *text, const 
     assert_string_equal(got->text.buf, expected);
 }
 
-static void test_pieces(void **state)
+TEST(pieces)
 {
-    (void)state;
     struct lines lines = LINES_INIT(0);
     struct got got = {.text = STRBUF_INIT};
     check(&lines, &got, "", "");
@@ -55,9 +51,8 @@ static void test_pieces(void **state)
     strbuf_release(&got.text);
 }
 
-static void test_any_pieces_give_the_same_lines(void **state)
+TEST(any_pieces_give_the_same_lines)
 {
-    (void)state;
     const char *text = "a\n\nbcd\nefghijkl\nmn\nopqrstuvwxyz\n0\n12345\n";
     const char *expected = "a||bcd|mn|0|12345|"; /* what has at most five bytes */
     for (size_t step = 1; step <= strlen(text); step++) {
@@ -74,9 +69,8 @@ static void test_any_pieces_give_the_same_lines(void **state)
     }
 }
 
-static void test_a_line_without_end_costs_no_memory(void **state)
+TEST(a_line_without_end_costs_no_memory)
 {
-    (void)state;
     struct lines lines = LINES_INIT(1000);
     struct got got = {.text = STRBUF_INIT};
     CLEANUP(free) char *chunk = xmalloc(1 << 16);
@@ -90,9 +84,8 @@ static void test_a_line_without_end_costs_no_memory(void **state)
     strbuf_release(&got.text);
 }
 
-static void test_stops_when_told_to(void **state)
+TEST(stops_on_request)
 {
-    (void)state;
     struct lines lines = LINES_INIT(0);
     struct got got = {.text = STRBUF_INIT, .stop_after = 2};
     assert_int_equal(feed(&lines, &got, "on"), 2);
@@ -104,15 +97,4 @@ static void test_stops_when_told_to(void **state)
     assert_string_equal(got.text.buf, "one|two|three|");
     lines_release(&lines);
     strbuf_release(&got.text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_any_pieces_give_the_same_lines),
-        cmocka_unit_test(test_a_line_without_end_costs_no_memory),
-        cmocka_unit_test(test_stops_when_told_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

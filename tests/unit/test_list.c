@@ -1,10 +1,7 @@
-/* A long list in a short pane: the cursor is always in sight, and following stops when somebody scrolls. */
+/* Tests of a long list in a short pane: the cursor is always visible, and following stops when the user scrolls. */
 
-#include "list.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "screen/list.h"
+#include "support/test.h"
 
 static void assert_list(const struct list *list, size_t cursor, size_t top, bool follow)
 {
@@ -13,75 +10,70 @@ static void assert_list(const struct list *list, size_t cursor, size_t top, bool
     assert_int_equal(list->follow, follow);
 }
 
-static void test_follows_until_scrolled(void **state)
+TEST(follows_until_scrolled)
 {
-    (void)state;
     struct list list;
     list_init(&list, true);
     list_update(&list, 100, 10);
     assert_list(&list, 99, 90, true);
     list_update(&list, 101, 10);
     assert_list(&list, 100, 91, true);
-    assert_true(list_action(&list, ACTION_UP, 10));
+    assert_true(list_move(&list, LIST_UP, 10));
     assert_list(&list, 99, 91, false);
     list_update(&list, 1000000, 10);
     assert_list(&list, 99, 91, false);
-    assert_true(list_action(&list, ACTION_END, 10));
+    assert_true(list_move(&list, LIST_END, 10));
     assert_list(&list, 999999, 999990, true);
     list_update(&list, 1000001, 10);
     assert_list(&list, 1000000, 999991, true);
 }
 
-static void test_reaching_the_end_begins_it_again(void **state)
+TEST(reaching_the_end_begins_it_again)
 {
-    (void)state;
     struct list list;
     list_init(&list, true);
     list_update(&list, 5, 10);
-    list_action(&list, ACTION_UP, 10);
+    list_move(&list, LIST_UP, 10);
     assert_false(list.follow);
-    list_action(&list, ACTION_DOWN, 10);
+    list_move(&list, LIST_DOWN, 10);
     assert_true(list.follow);
 }
 
-static void test_a_list_that_does_not_follow(void **state)
+TEST(a_list_that_does_not_follow)
 {
-    (void)state;
     struct list list;
     list_init(&list, false);
     list_update(&list, 5, 3);
     assert_list(&list, 0, 0, false);
-    list_action(&list, ACTION_END, 3);
+    list_move(&list, LIST_END, 3);
     assert_list(&list, 4, 2, false);
     list_update(&list, 8, 3);
     assert_list(&list, 4, 2, false);
 }
 
-static void test_pages(void **state)
+TEST(pages)
 {
-    (void)state;
     struct list list;
     list_init(&list, false);
     list_update(&list, 100, 10);
-    assert_true(list_action(&list, ACTION_PAGE_DOWN, 10));
+    assert_true(list_move(&list, LIST_PAGE_DOWN, 10));
     assert_list(&list, 9, 9, false);
-    assert_true(list_action(&list, ACTION_PAGE_DOWN, 10));
+    assert_true(list_move(&list, LIST_PAGE_DOWN, 10));
     assert_list(&list, 18, 18, false);
-    assert_true(list_action(&list, ACTION_PAGE_UP, 10));
+    assert_true(list_move(&list, LIST_PAGE_UP, 10));
     assert_list(&list, 9, 9, false);
     for (int i = 0; i < 20; i++)
-        list_action(&list, ACTION_PAGE_DOWN, 10);
+        list_move(&list, LIST_PAGE_DOWN, 10);
     assert_list(&list, 99, 90, false);
-    assert_false(list_action(&list, ACTION_PAGE_DOWN, 10));
-    assert_true(list_action(&list, ACTION_HOME, 10));
+    assert_false(list_move(&list, LIST_PAGE_DOWN, 10));
+    assert_true(list_move(&list, LIST_HOME, 10));
     assert_list(&list, 0, 0, false);
-    assert_false(list_action(&list, ACTION_UP, 10));
-    assert_false(list_action(&list, ACTION_QUIT, 10));
+    assert_false(list_move(&list, LIST_UP, 10));
+    assert_false(list_move(&list, LIST_STAY, 10));
 }
 
-static void test_shrinks_and_empties(void **state)
+TEST(shrinks_and_empties)
 {
-    (void)state;
     struct list list;
     list_init(&list, false);
     list_update(&list, 100, 10);
@@ -93,8 +85,8 @@ static void test_shrinks_and_empties(void **state)
     assert_list(&list, 2, 0, false);
     list_update(&list, 0, 10);
     assert_list(&list, 0, 0, false);
-    for (enum action action = ACTION_NONE; action < ACTION_COUNT; action++)
-        list_action(&list, action, 0);
+    for (enum list_step step = LIST_STAY; step <= LIST_RIGHT; step++)
+        list_move(&list, step, 0);
     assert_list(&list, 0, 0, false);
     list_update(&list, 50, -3);
     list_select(&list, 7, 0);
@@ -105,85 +97,69 @@ static void test_shrinks_and_empties(void **state)
     assert_list(&list, 49, 30, false);
 }
 
-static void test_sideways(void **state)
+TEST(sideways)
 {
-    (void)state;
     struct list list;
     list_init(&list, false);
     list_update(&list, 3, 10);
-    assert_false(list_action(&list, ACTION_LEFT, 10));
-    assert_true(list_action(&list, ACTION_RIGHT, 10));
+    assert_false(list_move(&list, LIST_LEFT, 10));
+    assert_true(list_move(&list, LIST_RIGHT, 10));
     assert_true(list.left > 0);
-    assert_true(list_action(&list, ACTION_LEFT, 10));
+    assert_true(list_move(&list, LIST_LEFT, 10));
     assert_int_equal(list.left, 0);
 }
 
-static void test_a_text_scrolls_as_a_whole(void **state)
+TEST(a_text_scrolls_as_a_whole)
 {
-    (void)state;
     struct list list;
     list_init(&list, true);
-    list_settle(&list, 100, 10);
+    list_set_lines(&list, 100, 10);
     assert_list(&list, 90, 90, true);
-    assert_true(list_scroll(&list, ACTION_PAGE_UP, 10));
+    assert_true(list_scroll(&list, LIST_PAGE_UP, 10));
     assert_list(&list, 81, 81, false);
-    list_settle(&list, 200, 10);
+    list_set_lines(&list, 200, 10);
     assert_list(&list, 81, 81, false);
     list_show(&list, 85, 10); /* in sight */
     assert_list(&list, 81, 81, false);
     list_show(&list, 195, 10);
     assert_list(&list, 190, 190, false);
-    assert_true(list_scroll(&list, ACTION_HOME, 10));
-    assert_true(list_scroll(&list, ACTION_UP, 10));
+    assert_true(list_scroll(&list, LIST_HOME, 10));
+    assert_true(list_scroll(&list, LIST_UP, 10));
     assert_list(&list, 0, 0, false);
-    assert_true(list_scroll(&list, ACTION_END, 10));
-    assert_true(list_scroll(&list, ACTION_DOWN, 10));
+    assert_true(list_scroll(&list, LIST_END, 10));
+    assert_true(list_scroll(&list, LIST_DOWN, 10));
     assert_list(&list, 190, 190, true);
-    assert_true(list_scroll(&list, ACTION_RIGHT, 10));
+    assert_true(list_scroll(&list, LIST_RIGHT, 10));
     assert_true(list.left > 0);
-    assert_false(list_scroll(&list, ACTION_COPY, 10));
-    list_settle(&list, 3, 10);
+    assert_false(list_scroll(&list, LIST_STAY, 10));
+    list_set_lines(&list, 3, 10);
     assert_list(&list, 0, 0, true);
 }
 
-/* What was looked for is to be read: it stays, also where it was in sight at the end already. */
-static void test_a_line_that_is_shown_stays_in_sight(void **state)
+/* A line that a search found must be readable: it stays visible, even if it was visible at the end already. */
+TEST(a_line_that_is_shown_stays_in_sight)
 {
-    (void)state;
     struct list list;
     list_init(&list, true);
-    list_settle(&list, 100, 10);
+    list_set_lines(&list, 100, 10);
     list_show(&list, 95, 10);
     assert_list(&list, 90, 90, false);
-    list_settle(&list, 200, 10);
+    list_set_lines(&list, 200, 10);
     assert_list(&list, 90, 90, false);
-    assert_true(list_scroll(&list, ACTION_END, 10));
+    assert_true(list_scroll(&list, LIST_END, 10));
     assert_list(&list, 190, 190, true);
 }
 
-static void test_rows_that_leave_at_the_front(void **state)
+TEST(rows_that_leave_at_the_front)
 {
-    (void)state;
     struct list list;
     list_init(&list, true);
-    list_settle(&list, 100, 10);
-    assert_true(list_scroll(&list, ACTION_PAGE_UP, 10));
+    list_set_lines(&list, 100, 10);
+    assert_true(list_scroll(&list, LIST_PAGE_UP, 10));
     list_drop(&list, 50);
-    list_settle(&list, 100, 10);
+    list_set_lines(&list, 100, 10);
     assert_list(&list, 31, 31, false);
     list_drop(&list, SIZE_MAX);
-    list_settle(&list, 100, 10);
+    list_set_lines(&list, 100, 10);
     assert_list(&list, 0, 0, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows_until_scrolled),       cmocka_unit_test(test_reaching_the_end_begins_it_again),
-        cmocka_unit_test(test_a_list_that_does_not_follow),  cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_shrinks_and_empties),          cmocka_unit_test(test_sideways),
-        cmocka_unit_test(test_a_text_scrolls_as_a_whole),    cmocka_unit_test(test_a_line_that_is_shown_stays_in_sight),
-        cmocka_unit_test(test_rows_that_leave_at_the_front),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

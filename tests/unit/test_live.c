@@ -1,21 +1,16 @@
-/* Models over HTTP, against a real server on the loopback: whatever it does, the listener hears of one reply, and it is
- * the right one or an error in one sentence. */
+/* Tests of models over HTTP, against a real server on the loopback: whatever it does, the listener gets one reply,
+ * either the right one or an error in one sentence. */
 
 #include "base/mem.h"
 #include "support/live_rig.h"
+#include "support/test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 /* ---- answers ---- */
 
-static void test_every_stream_arrives_whole_byte_by_byte_on_one_connection(void **state)
+TEST_WITH(every_stream_arrives_whole_byte_by_byte_on_one_connection, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     for (const struct stream *stream = streams; stream->name; stream++) {
         model_server_reset(rig->server);
         live_rig_use(&(struct live_spec){.provider = stream->dialect->name, .key = LIVE_KEY});
@@ -30,9 +25,8 @@ static void test_every_stream_arrives_whole_byte_by_byte_on_one_connection(void 
     assert_int_equal(model_server_connections(rig->server), 1);
 }
 
-static void test_stream_cut_at_any_byte_is_an_error_or_the_same_reply(void **state)
+TEST_WITH(stream_cut_at_any_byte_is_an_error_or_the_same_reply, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     for (const struct stream *stream = streams; stream->name; stream++) {
         size_t len = strlen(stream->text);
         live_rig_use(&(struct live_spec){.provider = stream->dialect->name});
@@ -51,18 +45,16 @@ static void test_stream_cut_at_any_byte_is_an_error_or_the_same_reply(void **sta
     }
 }
 
-static void test_end_marker_ends_the_answer_though_the_connection_stays_open(void **state)
+TEST_WITH(end_marker_ends_the_answer_though_the_connection_stays_open, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){.provider = "openai"});
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("openai-text")->text, .silent = true});
     assert_string_equal(live_rig_ask(), live_rig_stream("openai-text")->says);
 }
 
-/* The reset overtakes nothing: what was sent before it is read. */
-static void test_answer_that_came_whole_counts_though_the_connection_is_reset(void **state)
+/* Data sent before the reset is still read. */
+TEST_WITH(answer_that_came_whole_counts_though_the_connection_is_reset, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     for (int i = 0; i < 20; i++)
         for (const struct stream *stream = streams; stream->name; stream++) {
             model_server_reset(rig->server);
@@ -76,9 +68,8 @@ static void test_answer_that_came_whole_counts_though_the_connection_is_reset(vo
         }
 }
 
-static void test_connection_that_ended_meanwhile_is_made_anew(void **state)
+TEST_WITH(ended_connection_is_replaced, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){.provider = "openai"});
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("openai-text")->text, .closes = true});
     for (int i = 0; i < 20; i++)
@@ -86,9 +77,8 @@ static void test_connection_that_ended_meanwhile_is_made_anew(void **state)
     assert_int_equal(model_server_count(rig->server), 20);
 }
 
-static void test_cost_is_what_the_prices_say_and_unknown_without(void **state)
+TEST_WITH(cost_is_what_the_prices_say_and_unknown_without, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){.prices = {.input = 3, .output = 15, .cache_read = 0.3, .cache_write = 3.75}});
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("anthropic-text")->text});
     live_rig_ask();
@@ -99,7 +89,7 @@ static void test_cost_is_what_the_prices_say_and_unknown_without(void **state)
     live_rig_use(&(struct live_spec){0});
     live_rig_ask();
     assert_true(isnan(rig->reply.cost_usd));
-    /* Nothing was counted: that is not the same as nothing. */
+    /* Unknown usage is not the same as zero usage. */
     model_server_reset(rig->server);
     model_server_add(
         rig->server,
@@ -112,9 +102,8 @@ static void test_cost_is_what_the_prices_say_and_unknown_without(void **state)
 
 /* ---- requests ---- */
 
-static void test_request_has_the_headers_and_the_path_of_its_dialect(void **state)
+TEST_WITH(request_has_the_headers_and_the_path_of_its_dialect, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     CLEANUP(free) char *versioned = xasprintf("%s/v1/", model_server_url(rig->server));
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("anthropic-text")->text});
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
@@ -135,9 +124,8 @@ static void test_request_has_the_headers_and_the_path_of_its_dialect(void **stat
     assert_non_null(strstr(third, "Authorization: Bearer " LIVE_KEY "\r\n"));
 }
 
-static void test_proxy_of_the_environment_is_used(void **state)
+TEST_WITH(proxy_of_the_environment_is_used, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("openai-text")->text});
     setenv("http_proxy", model_server_url(rig->server), 1);
     live_rig_use(&(struct live_spec){.provider = "openai", .base_url = "http://models.invalid/v1"});
@@ -147,13 +135,13 @@ static void test_proxy_of_the_environment_is_used(void **state)
     assert_ptr_equal(strstr(request, "POST http://models.invalid/v1/chat/completions HTTP/1.1\r\n"), request);
 }
 
-static void test_spec_that_makes_no_sense_is_refused(void **state)
+TEST_WITH(spec_that_makes_no_sense_is_refused, live_rig_set_up, live_rig_tear_down)
 {
     static const struct {
         struct live_spec spec;
         const char *error;
     } cases[] = {
-        {{.provider = "none", .model = "m"}, "there is no provider \"none\""},
+        {{.provider = "none", .model = "m"}, "unknown provider \"none\""},
         {{.provider = "openai"}, "the provider \"openai\" needs a \"model\""},
         {{.provider = "openai", .model = "m", .base_url = "ftp://x"},
          "\"base_url\" must begin with https:// or http://"},
@@ -164,7 +152,6 @@ static void test_spec_that_makes_no_sense_is_refused(void **state)
         {{.provider = "openai", .model = "m", .options = "{\"stream\":false}"},
          "the option \"stream\" is not for the config to say"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct err err = ERR_INIT;
         assert_null(live_new(rig->loop, rig->http, &cases[i].spec, &err));
@@ -177,7 +164,7 @@ static void test_spec_that_makes_no_sense_is_refused(void **state)
 #define REFUSED(host) \
     "model \"m\" would send its key over plain http to " host ". Use https, or set \"allow_http\": true for it."
 
-static void test_key_goes_over_plain_http_to_this_machine_only(void **state)
+TEST_WITH(key_goes_over_plain_http_to_this_machine_only, live_rig_set_up, live_rig_tear_down)
 {
     static const struct {
         const char *url, *error;
@@ -201,7 +188,6 @@ static void test_key_goes_over_plain_http_to_this_machine_only(void **state)
         {"http://localhost\\x/", REFUSED("localhost\\x")},
         {"http://", REFUSED("")},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct live_spec spec = {.provider = "openai", .model = "m", .base_url = cases[i].url, .key = LIVE_KEY};
         struct err err = ERR_INIT, late = ERR_INIT;
@@ -224,10 +210,9 @@ static void test_key_goes_over_plain_http_to_this_machine_only(void **state)
     }
 }
 
-/* A proxy is another machine too: a request with a key to this one goes past it. */
-static void test_key_for_this_machine_goes_past_the_proxy(void **state)
+/* A proxy is another machine too: a request with a key to this machine bypasses it. */
+TEST_WITH(key_for_this_machine_goes_past_the_proxy, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     struct model_server *proxy = model_server_new();
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("openai-text")->text});
     setenv("http_proxy", model_server_url(proxy), 1);
@@ -240,7 +225,7 @@ static void test_key_for_this_machine_goes_past_the_proxy(void **state)
     model_server_free(proxy);
 }
 
-/* ---- cancelling ---- */
+/* ---- canceling ---- */
 
 static void cancel_now(struct loop_timer *timer)
 {
@@ -248,24 +233,22 @@ static void cancel_now(struct loop_timer *timer)
     rig->provider->ops->cancel(rig->provider);
 }
 
-static void test_cancelling_closes_the_connection_at_once_and_nobody_is_told(void **state)
+TEST_WITH(canceling_closes_the_connection_without_a_reply, live_rig_set_up, live_rig_tear_down)
 {
     struct loop_timer timer = {0};
-    (void)state;
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server, &(struct served){.body = "data: {\"type\":\"ping\"}\n\n", .silent = true});
     live_rig_start();
     loop_timer_start(rig->loop, &timer, loop_now_us(rig->loop) + 20000, cancel_now);
     loop_run(rig->loop);
     assert_int_equal(rig->dones, 0);
-    if (model_server_count(rig->server)) /* it was quick enough to be asked */
+    if (model_server_count(rig->server)) /* the request may have been sent before the cancel */
         model_server_wait_gone(rig->server);
     rig->provider->ops->cancel(rig->provider); /* idle: nothing */
 }
 
-static void test_cancelling_from_within_a_delta_ends_it(void **state)
+TEST_WITH(cancelling_from_within_a_delta_ends_it, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     for (const struct stream *stream = streams; stream->name; stream++) {
         model_server_reset(rig->server);
         model_server_add(rig->server, &(struct served){.body = stream->text, .lengthless = true});
@@ -277,25 +260,4 @@ static void test_cancelling_from_within_a_delta_ends_it(void **state)
         rig->cancels = false;
         assert_string_equal(live_rig_ask(), stream->says);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, live_rig_set_up, live_rig_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_every_stream_arrives_whole_byte_by_byte_on_one_connection),
-        TEST(test_stream_cut_at_any_byte_is_an_error_or_the_same_reply),
-        TEST(test_end_marker_ends_the_answer_though_the_connection_stays_open),
-        TEST(test_answer_that_came_whole_counts_though_the_connection_is_reset),
-        TEST(test_connection_that_ended_meanwhile_is_made_anew),
-        TEST(test_cost_is_what_the_prices_say_and_unknown_without),
-        TEST(test_request_has_the_headers_and_the_path_of_its_dialect),
-        TEST(test_proxy_of_the_environment_is_used),
-        TEST(test_key_goes_over_plain_http_to_this_machine_only),
-        TEST(test_key_for_this_machine_goes_past_the_proxy),
-        TEST(test_spec_that_makes_no_sense_is_refused),
-        TEST(test_cancelling_closes_the_connection_at_once_and_nobody_is_told),
-        TEST(test_cancelling_from_within_a_delta_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
-/* Models over HTTP whose answer fails or breaks off: one sentence says why, what to do, and whether to try again. */
+/* Tests of models over HTTP whose answer fails or breaks off: one sentence names the cause, what to do, and whether a
+ * retry helps. */
 
 #include "base/mem.h"
 #include "support/live_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void test_failures_are_sentences_that_say_whether_to_try_again(void **state)
+TEST_WITH(failures_are_sentences_that_say_whether_to_try_again, live_rig_set_up, live_rig_tear_down)
 {
     static const struct {
         struct served served;
@@ -31,7 +28,7 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
         {{.status = "429 Too Many Requests",
           .type = "application/json",
           .body = "{\"error\":{\"message\":\"Pay.\",\"type\":\"insufficient_quota\"}}"},
-         "error!=the API answered 429, insufficient_quota: Pay (see to the account at the provider)",
+         "error!=the API answered 429, insufficient_quota: Pay (check the account at the provider)",
          -1},
         {{.status = "500 Internal Server Error", .type = "text/html", .body = "<html>"},
          "error?=the API answered 500",
@@ -57,7 +54,7 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
          "error!=the API answered 404 (check model and base_url in the config file)",
          -1},
         {{.status = "403 Forbidden"},
-         "error!=the API answered 403 (check what this key is allowed, or take another model)",
+         "error!=the API answered 403 (check the permissions of this key, or choose another model)",
          -1},
         {{.status = "400 Bad Request", .type = "application/json", .body = "{\"error\":\"model not found\"}"},
          "error!=the API answered 400, model not found",
@@ -76,7 +73,6 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
          -1},
         {{.body = "<html>not what it says it is</html>"}, "error?=the answer was cut off before its end", -1},
     };
-    (void)state;
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         model_server_reset(rig->server);
@@ -92,9 +88,8 @@ static void test_failures_are_sentences_that_say_whether_to_try_again(void **sta
     }
 }
 
-static void test_redirect_to_another_server_is_refused_with_a_sentence(void **state)
+TEST_WITH(redirect_to_another_server_is_refused_with_a_sentence, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
     model_server_add(rig->server, &(struct served){.status = "308 Permanent Redirect",
                                                    .more = "Location: https://elsewhere.invalid/v1/messages?a=b\r\n"});
@@ -110,10 +105,9 @@ static void test_redirect_to_another_server_is_refused_with_a_sentence(void **st
     assert_int_equal(model_server_count(rig->server), 1);
 }
 
-static void test_line_without_an_end_is_refused(void **state)
+TEST_WITH(line_without_an_end_is_refused, live_rig_set_up, live_rig_tear_down)
 {
     CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
-    (void)state;
     strbuf_addstr(&body, "data: ");
     strbuf_grow(&body, 17u << 20);
     memset(body.buf + body.len, 'x', 17u << 20);
@@ -123,9 +117,8 @@ static void test_line_without_an_end_is_refused(void **state)
     assert_string_equal(live_rig_ask(), "error!=a line of the stream is longer than 4 MiB");
 }
 
-static void test_server_that_is_not_there_is_named(void **state)
+TEST_WITH(server_that_is_not_there_is_named, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     CLEANUP(free) char *url = xstrdup(model_server_url(rig->server));
     model_server_free(rig->server);
     live_rig_use(&(struct live_spec){.base_url = url, .key = LIVE_KEY});
@@ -133,15 +126,14 @@ static void test_server_that_is_not_there_is_named(void **state)
     CLEANUP(free) char *says = xasprintf("error?=no answer from %s: ", url);
     const char *said = live_rig_ask();
     assert_ptr_equal(strstr(said, says), said);
-    assert_non_null(strstr(said, " (check that the server runs, and base_url)"));
+    assert_non_null(strstr(said, " (check that the server runs, and check base_url)"));
     live_rig_use(&(struct live_spec){.base_url = "http://nowhere.invalid"});
-    assert_non_null(strstr(live_rig_ask(), " (check base_url, and that this machine is on the network)"));
+    assert_non_null(strstr(live_rig_ask(), " (check base_url, and the network of this machine)"));
     assert_true(rig->reply.retryable);
 }
 
-static void test_refusal_of_a_request_without_a_key_asks_for_one(void **state)
+TEST_WITH(refusal_of_a_request_without_a_key_asks_for_one, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server, &(struct served){.status = "401 Unauthorized"});
     assert_string_equal(live_rig_ask(), "error!=the API answered 401 (name its key with key_env or key_command)");
@@ -153,10 +145,10 @@ static void begins(const char *said, const char *with)
         fail_msg("%s\n  does not begin with\n%s", said, with);
 }
 
-static void test_connection_that_ends_too_early_is_told_by_where_it_ended(void **state)
+TEST_WITH(early_end_of_a_connection_is_reported_by_its_place, live_rig_set_up, live_rig_tear_down)
 {
 #define CUT  "error?=the answer was cut off before its end"
-#define LOGS " (the server, or what stands before it, ended the connection: what it logs may say why)"
+#define LOGS " (the server or a proxy closed the connection; its log may say why)"
     static const struct {
         struct served served;
         const char *begins, *ends;
@@ -169,13 +161,13 @@ static void test_connection_that_ends_too_early_is_told_by_where_it_ended(void *
         {{.body = "", .lengthless = true}, CUT, CUT},
         {{.raw = true, .resets = true},
          "error?=no answer from http://127.0.0.1:",
-         " (the server ended the connection: check base_url, and whether it must begin with https://)"},
+         " (the server closed the connection; check base_url, and whether it must begin with https://)"},
         {{.raw = true},
          "error?=no answer from http://127.0.0.1:",
-         " (the server ended the connection: check base_url, and whether it must begin with https://)"},
+         " (the server closed the connection; check base_url, and whether it must begin with https://)"},
         {{.raw = true, .body = "\x15\x03\x01\x00\x02\x02\x46", .len = 7},
          "error!=no answer from http://127.0.0.1:",
-         " (check base_url: that of a server that speaks TLS begins with https://)"},
+         " (check base_url; if the server speaks TLS, it begins with https://)"},
         {{.status = "401 Unauthorized", .type = "application/json", .body = "{\"error\":\"no\"}", .resets = true},
          "error!=the API answered 401, no (",
          " (check the key that key_env or key_command gives)"},
@@ -183,7 +175,6 @@ static void test_connection_that_ends_too_early_is_told_by_where_it_ended(void *
          "error?=the API answered 503",
          "the API answered 503"},
     };
-    (void)state;
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
     for (int round = 0; round < 5; round++)
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -197,9 +188,8 @@ static void test_connection_that_ends_too_early_is_told_by_where_it_ended(void *
         }
 }
 
-static void test_proxy_that_is_not_there_is_the_one_to_be_looked_at(void **state)
+TEST_WITH(proxy_that_is_not_there_is_the_one_to_be_looked_at, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     CLEANUP(free) char *gone = xstrdup(model_server_url(rig->server));
     model_server_free(rig->server);
     setenv("http_proxy", gone, 1);
@@ -211,10 +201,10 @@ static void test_proxy_that_is_not_there_is_the_one_to_be_looked_at(void **state
     begins(said, "error?=no answer from http://models.invalid: ");
     assert_non_null(strstr(said, "127.0.0.1"));
     assert_non_null(strstr(said, port));
-    assert_non_null(strstr(said, " (check the proxy that the environment names)"));
+    assert_non_null(strstr(said, " (check the proxy in the environment)"));
 }
 
-static void test_wish_for_a_later_attempt_is_read_from_what_servers_say(void **state)
+TEST_WITH(wish_for_a_later_attempt_is_read_from_what_servers_say, live_rig_set_up, live_rig_tear_down)
 {
     static const struct {
         const char *status, *headers;
@@ -233,7 +223,6 @@ static void test_wish_for_a_later_attempt_is_read_from_what_servers_say(void **s
         {"429 Too Many Requests", "Retry-After: 2\r\nx-ratelimit-reset-tokens: 6s\r\n", 2000},
         {"500 Internal Server Error", "x-ratelimit-reset-tokens: 6s\r\n", -1},
     };
-    (void)state;
     live_rig_use(&(struct live_spec){0});
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         model_server_reset(rig->server);
@@ -243,12 +232,11 @@ static void test_wish_for_a_later_attempt_is_read_from_what_servers_say(void **s
     }
 }
 
-/* Also where the error is told within the stream. */
-static void test_request_that_is_too_long_is_told_apart(void **state)
+/* Also if the error comes within the stream. */
+TEST_WITH(too_long_request_is_recognized, live_rig_set_up, live_rig_tear_down)
 {
     static const char long_error[] =
         "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long\"}}";
-    (void)state;
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server,
                      &(struct served){.status = "400 Bad Request", .type = "application/json", .body = long_error});
@@ -271,29 +259,10 @@ static void test_request_that_is_too_long_is_told_apart(void **state)
     assert_false(rig->reply.too_long);
 }
 
-static void test_silence_ends_after_its_time(void **state)
+TEST_WITH(silence_ends_after_its_time, live_rig_set_up, live_rig_tear_down)
 {
-    (void)state;
     live_rig_use(&(struct live_spec){.idle_ms = 1000});
     model_server_add(rig->server, &(struct served){.body = "data: {\"type\":\"ping\"}\n\n", .silent = true});
     assert_string_equal(live_rig_ask(), "error?=the server said nothing for 1 s");
     model_server_wait_gone(rig->server);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, live_rig_set_up, live_rig_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_failures_are_sentences_that_say_whether_to_try_again),
-        TEST(test_redirect_to_another_server_is_refused_with_a_sentence),
-        TEST(test_line_without_an_end_is_refused),
-        TEST(test_server_that_is_not_there_is_named),
-        TEST(test_refusal_of_a_request_without_a_key_asks_for_one),
-        TEST(test_connection_that_ends_too_early_is_told_by_where_it_ended),
-        TEST(test_proxy_that_is_not_there_is_the_one_to_be_looked_at),
-        TEST(test_wish_for_a_later_attempt_is_read_from_what_servers_say),
-        TEST(test_request_that_is_too_long_is_told_apart),
-        TEST(test_silence_ends_after_its_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

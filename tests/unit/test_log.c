@@ -1,18 +1,15 @@
-/* The log: off until opened, one line per message whatever the message holds. */
+/* Tests of the log: off until opened, and one line per message whatever the message holds. */
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char *folder;
 static char *path;
@@ -51,31 +48,14 @@ static size_t count_lines(const struct strbuf *text)
     return lines;
 }
 
-static void test_off_until_opened(void **state)
+TEST(off_until_opened)
 {
-    (void)state;
     log_error("nobody hears this");
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_values_of_secrets_are_not_told(void **state)
+TEST(levels_and_format)
 {
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct err err = ERR_INIT;
-    (void)state;
-    assert_int_equal(log_open(path, LOG_INFO, &err), 0);
-    redact_add("API_KEY", "sk-live-0123456789");
-    log_error("HTTP 401 for %s", "sk-live-0123456789");
-    redact_forget();
-    log_close();
-    read_log(&text);
-    assert_non_null(strstr(text.buf, "HTTP 401 for [secret API_KEY]\n"));
-    assert_null(strstr(text.buf, "sk-live"));
-}
-
-static void test_levels_and_format(void **state)
-{
-    (void)state;
     struct err err = ERR_INIT;
     assert_int_equal(log_open(path, LOG_INFO, &err), 0);
     struct stat st;
@@ -101,9 +81,8 @@ static void test_levels_and_format(void **state)
     assert_null(strstr(text.buf, "after the end"));
 }
 
-static void test_a_message_cannot_forge_a_line(void **state)
+TEST(a_message_cannot_forge_a_line)
 {
-    (void)state;
     struct err err = ERR_INIT;
     assert_int_equal(log_open(path, LOG_DEBUG, &err), 0);
     CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
@@ -125,9 +104,8 @@ static void *write_many(void *data)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     struct err err = ERR_INIT;
     unlink(path);
     assert_int_equal(log_open(path, LOG_DEBUG, &err), 0);
@@ -149,9 +127,8 @@ static void test_threads(void **state)
     assert_int_equal(lines, 600);
 }
 
-static void test_open_fails_with_a_reason(void **state)
+TEST(open_fails_with_a_reason)
 {
-    (void)state;
     struct err err = ERR_INIT;
     assert_int_equal(log_open("/dev/null/x/log", LOG_DEBUG, &err), -1);
     assert_non_null(strstr(err.text, "/dev/null"));
@@ -159,15 +136,18 @@ static void test_open_fails_with_a_reason(void **state)
     assert_int_equal(err.code, EISDIR);
 }
 
-int main(void)
+TEST(secrets_are_not_logged)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_off_until_opened),
-        cmocka_unit_test(test_levels_and_format),
-        cmocka_unit_test(test_a_message_cannot_forge_a_line),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_open_fails_with_a_reason),
-        cmocka_unit_test(test_values_of_secrets_are_not_told),
-    };
-    return cmocka_run_group_tests(tests, make_folder, drop_folder);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(log_open(path, LOG_INFO, &err), 0);
+    redact_add("API_KEY", "sk-live-0123456789");
+    log_error("HTTP 401 for %s", "sk-live-0123456789");
+    redact_forget();
+    log_close();
+    read_log(&text);
+    assert_non_null(strstr(text.buf, "HTTP 401 for [secret API_KEY]\n"));
+    assert_null(strstr(text.buf, "sk-live"));
 }
+
+TEST_GROUP(make_folder, drop_folder)

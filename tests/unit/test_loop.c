@@ -1,14 +1,66 @@
-/* The loop: tasks and their order, stopping, threads, the pool, watches, and that nothing is left open. Every test ends
- * with loop_free, which aborts when a handle leaked. */
+/* Tests of the loop: tasks and their order, stopping, threads, the pool, watches, and cleanup. Every test ends with
+ * loop_free, which aborts if a handle leaked. */
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "support/loop_rig.h"
+#include "support/test.h"
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Errors that must abort. It forks, so it comes first: no thread of the pool must be running. */
+
+static void on_signal(void *data)
+{
+    note('s');
+    loop_watch_keep(data ? *(struct loop_watch **)data : NULL, false);
+}
+
+static void run_nested(struct loop_task *task)
+{
+    (void)task;
+    loop_run(loop);
+}
+
+enum misuse { LEAVE_TIMER, LEAVE_TASK, LEAVE_HOLD, LEAVE_WATCH, RUN_NESTED, MISUSES };
+
+static void misuse(enum misuse way)
+{
+    struct loop_timer timer = {0};
+    struct loop_task task = {0};
+    if (way == LEAVE_TIMER)
+        loop_timer_start(loop, &timer, 1, fire_note);
+    if (way == LEAVE_TASK || way == RUN_NESTED)
+        loop_post(loop, &task, run_nested);
+    if (way == LEAVE_HOLD)
+        loop_hold(loop);
+    if (way == LEAVE_WATCH)
+        loop_watch_signal(loop, SIGUSR2, on_signal, NULL);
+    if (way == RUN_NESTED)
+        loop_run(loop);
+    loop_free(loop);
+}
+
+TEST(misuse_aborts)
+{
+    for (int way = 0; way < MISUSES; way++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(2);
+            begin(true);
+            misuse((enum misuse)way);
+            _exit(0);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
+            fail_msg("misuse %d went unnoticed", way);
+    }
+    loop_free(NULL);
+}
 
 /* Tasks */
 
@@ -25,9 +77,8 @@ static void run_unpost_other(struct loop_task *task)
     loop_unpost(loop, &((struct named_task *)task)->other->task);
 }
 
-static void test_tasks(void **state)
+TEST(tasks)
 {
-    (void)state;
     begin(true);
     struct named_task t[6];
     memset(t, 0, sizeof(t));
@@ -46,7 +97,7 @@ static void test_tasks(void **state)
     assert_string_equal(trace, "");
     loop_run(loop);
     assert_string_equal(trace, "a.bef");
-    loop_post(loop, &t[3].task, run_note); /* forgotten, not spoilt */
+    loop_post(loop, &t[3].task, run_note); /* dropped, but still usable */
     loop_run(loop);
     assert_string_equal(trace, "a.befd");
     end();
@@ -58,9 +109,8 @@ static void run_stop(struct loop_task *task)
     loop_stop(loop);
 }
 
-static void test_stop(void **state)
+TEST(stop)
 {
-    (void)state;
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);
         struct named_task a = {.name = 'a'}, b = {.name = 'b'};
@@ -70,7 +120,7 @@ static void test_stop(void **state)
         loop_timer_start(loop, &timer.timer, 0, fire_note);
         loop_run(loop);
         assert_string_equal(trace, "a");
-        loop_run(loop); /* what was left is still there */
+        loop_run(loop); /* the remaining tasks are still there */
         assert_string_equal(trace, "abt");
         /* A stop before the run is not lost. */
         loop_timer_start(loop, &timer.timer, 0, fire_note);
@@ -107,9 +157,8 @@ static void *send_letters(void *data)
     return NULL;
 }
 
-static void test_posting_from_a_thread(void **state)
+TEST(posting_from_a_thread)
 {
-    (void)state;
     static int numbers[LETTERS];
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);
@@ -145,7 +194,7 @@ static void work_done(struct loop_work *work)
     struct test_work *test = (struct test_work *)work;
     assert_true(pthread_equal(pthread_self(), loop_thread));
     assert_false(pthread_equal(test->ran_on, loop_thread));
-    assert_int_equal(loop_now_us(loop) < 10 * SECOND, 1); /* virtual time stood still meanwhile */
+    assert_int_equal(loop_now_us(loop) < 10 * SECOND, 1); /* virtual time stopped meanwhile */
     test->done++;
     assert_int_equal(test->ran, test->done);
     note('w');
@@ -153,9 +202,8 @@ static void work_done(struct loop_work *work)
         loop_work_start(loop, work, work_run, work_done);
 }
 
-static void test_work_comes_before_virtual_time(void **state)
+TEST(work_comes_before_virtual_time)
 {
-    (void)state;
     begin(true);
     loop_thread = pthread_self();
     struct named_timer timer = {.name = 't'};
@@ -177,9 +225,8 @@ static void free_in_done(struct loop_work *work)
     note('f');
 }
 
-static void test_a_disowned_work_is_awaited(void **state)
+TEST(a_disowned_work_is_awaited)
 {
-    (void)state;
     begin(false);
     struct test_work *test = xcalloc(1, sizeof(*test));
     loop_work_start(loop, &test->work, work_run, free_in_done);
@@ -189,9 +236,8 @@ static void test_a_disowned_work_is_awaited(void **state)
     assert_string_equal(trace, "f");
 }
 
-static void test_work_may_free_itself(void **state)
+TEST(work_may_free_itself)
 {
-    (void)state;
     begin(false);
     for (int i = 0; i < 3; i++) {
         struct test_work *test = xcalloc(1, sizeof(*test));
@@ -228,9 +274,8 @@ static void *write_letters(void *data)
     return write(pw->ends[1], "xyz", 3) == 3 ? NULL : data;
 }
 
-static void test_watching_a_descriptor(void **state)
+TEST(watching_a_descriptor)
 {
-    (void)state;
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);
         struct pipe_watch pw;
@@ -257,9 +302,8 @@ static void test_watching_a_descriptor(void **state)
     }
 }
 
-static void test_ready_comes_before_virtual_time(void **state)
+TEST(ready_comes_before_virtual_time)
 {
-    (void)state;
     begin(true);
     struct pipe_watch pw;
     assert_int_equal(pipe(pw.ends), 0);
@@ -274,15 +318,8 @@ static void test_ready_comes_before_virtual_time(void **state)
     end();
 }
 
-static void on_signal(void *data)
+TEST(watching_a_signal)
 {
-    note('s');
-    loop_watch_keep(data ? *(struct loop_watch **)data : NULL, false);
-}
-
-static void test_watching_a_signal(void **state)
-{
-    (void)state;
     begin(false);
     struct loop_watch *watch = NULL;
     watch = loop_watch_signal(loop, SIGUSR1, on_signal, &watch);
@@ -292,67 +329,4 @@ static void test_watching_a_signal(void **state)
     assert_string_equal(trace, "s");
     loop_watch_free(watch);
     end();
-}
-
-/* What must not go unnoticed */
-
-static void run_nested(struct loop_task *task)
-{
-    (void)task;
-    loop_run(loop);
-}
-
-enum misuse { LEAVE_TIMER, LEAVE_TASK, LEAVE_HOLD, LEAVE_WATCH, RUN_NESTED, MISUSES };
-
-static void misuse(enum misuse way)
-{
-    struct loop_timer timer = {0};
-    struct loop_task task = {0};
-    if (way == LEAVE_TIMER)
-        loop_timer_start(loop, &timer, 1, fire_note);
-    if (way == LEAVE_TASK || way == RUN_NESTED)
-        loop_post(loop, &task, run_nested);
-    if (way == LEAVE_HOLD)
-        loop_hold(loop);
-    if (way == LEAVE_WATCH)
-        loop_watch_signal(loop, SIGUSR2, on_signal, NULL);
-    if (way == RUN_NESTED)
-        loop_run(loop);
-    loop_free(loop);
-}
-
-static void test_misuse_aborts(void **state)
-{
-    (void)state;
-    for (int way = 0; way < MISUSES; way++) {
-        pid_t pid = fork();
-        if (pid == 0) {
-            close(2);
-            begin(true);
-            misuse((enum misuse)way);
-            _exit(0);
-        }
-        int status;
-        waitpid(pid, &status, 0);
-        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
-            fail_msg("misuse %d went unnoticed", way);
-    }
-    loop_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_misuse_aborts), /* first: it forks, and must not inherit pool threads */
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_posting_from_a_thread),
-        cmocka_unit_test(test_work_comes_before_virtual_time),
-        cmocka_unit_test(test_work_may_free_itself),
-        cmocka_unit_test(test_a_disowned_work_is_awaited),
-        cmocka_unit_test(test_watching_a_descriptor),
-        cmocka_unit_test(test_ready_comes_before_virtual_time),
-        cmocka_unit_test(test_watching_a_signal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,17 @@
-/* The meter of the loop finds callbacks that use the processor for too long, and calls that block in one. */
+/* Tests of the loop's meter: it finds callbacks that use the processor for too long, and calls that block in one. */
 
 #include "base/loop.h"
 #include "base/loop_meter.h"
+#include "support/test.h"
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int ends[2];
 
@@ -45,12 +41,12 @@ static void wait_for_pipe(struct loop_task *task)
 {
     char byte;
     (void)task;
-    alarm(5); /* nobody writes; it ends as one that was not found */
+    alarm(5); /* no writer; the alarm ends a process that the meter missed */
     if (read(ends[0], &byte, 1) < 0)
         _exit(2);
 }
 
-/* A byte is there: whoever reads it does not wait. */
+/* A byte is there: the read does not wait. */
 static void read_ready(struct loop_task *task)
 {
     char byte;
@@ -59,7 +55,7 @@ static void read_ready(struct loop_task *task)
         _exit(2);
 }
 
-/* Runs the task in a loop of a process of its own, which has a limit of 50 ms; how it ended, and what it said. */
+/* Runs the task in a loop of a separate process with a limit of 50 ms. Returns how it ended and what it printed. */
 static int run_metered(void (*run)(struct loop_task *), char *said, size_t size)
 {
     int words[2];
@@ -105,17 +101,15 @@ static void check_found(void (*run)(struct loop_task *), const char *words)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-static void test_callback_that_uses_too_much_time_is_found(void **state)
+TEST(callback_that_uses_too_much_time_is_found)
 {
-    (void)state;
     check_fine(nothing);
     check_found(spin, "a callback of the loop used ");
 }
 
-/* Only where the library of the tests is loaded, which ctest does in builds without sanitizers. */
-static void test_call_that_blocks_in_a_callback_is_found(void **state)
+/* Only if the library of the tests is loaded, which ctest does in builds without sanitizers. */
+TEST(call_that_blocks_in_a_callback_is_found)
 {
-    (void)state;
     if (!dlsym(RTLD_DEFAULT, "keyturn_loop_inside"))
         skip();
     check_fine(read_ready);
@@ -123,12 +117,7 @@ static void test_call_that_blocks_in_a_callback_is_found(void **state)
     check_found(wait_for_pipe, "read may block inside a callback of the loop");
 }
 
-int main(void)
+void test_begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_callback_that_uses_too_much_time_is_found),
-        cmocka_unit_test(test_call_that_blocks_in_a_callback_is_found),
-    };
     setenv("KEYTURN_LOOP_LIMIT_MS", "50", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

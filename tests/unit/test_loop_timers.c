@@ -1,17 +1,17 @@
-/* Timers of the loop: their order, virtual time, that they are never early and never forgotten, and that nothing wakes
- * up while nothing happens. Every test ends with loop_free, which aborts when a handle leaked. */
+/* Tests of the loop's timers: order, virtual time, never early, never lost, and no wakeups while idle. Every test ends
+ * with loop_free, which aborts if a handle leaked. */
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "support/loop_rig.h"
+#include "support/test.h"
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
-static void test_deadline_of_45_seconds_takes_no_time(void **state)
+TEST(deadline_of_45_seconds_takes_no_time)
 {
-    (void)state;
     begin(true);
     struct named_timer deadline = {.name = 'd'};
     struct named_timer day = {.name = 'e'};
@@ -26,9 +26,8 @@ static void test_deadline_of_45_seconds_takes_no_time(void **state)
     end();
 }
 
-static void test_order_of_timers(void **state)
+TEST(order_of_timers)
 {
-    (void)state;
     begin(true);
     struct named_timer t[6];
     memset(t, 0, sizeof(t));
@@ -37,7 +36,7 @@ static void test_order_of_timers(void **state)
         t[i].name = (char)('a' + i);
         loop_timer_start(loop, &t[i].timer, due[i], fire_note);
     }
-    loop_timer_start(loop, &t[1].timer, 10, fire_note); /* again: now behind its equals */
+    loop_timer_start(loop, &t[1].timer, 10, fire_note); /* again: now after its equals */
     loop_timer_stop(loop, &t[4].timer);
     loop_timer_stop(loop, &t[4].timer);
     assert_false(loop_timer_armed(&t[4].timer));
@@ -61,9 +60,8 @@ static void fire_start_other_now(struct loop_timer *timer)
     note('.');
 }
 
-static void test_timers_that_change_timers(void **state)
+TEST(timers_that_change_timers)
 {
-    (void)state;
     begin(true);
     struct named_timer a = {.name = 'a'}, b = {.name = 'b'}, c = {.name = 'c'}, d = {.name = 'd'};
     a.other = &b;
@@ -96,9 +94,8 @@ static void fire_in_order(struct loop_timer *timer)
     fired++;
 }
 
-static void test_many_timers(void **state)
+TEST(many_timers)
 {
-    (void)state;
     begin(true);
     enum { COUNT = 700 };
     struct loop_timer timers[COUNT];
@@ -128,9 +125,8 @@ static void fire_again_at_once(struct loop_timer *timer)
         loop_timer_start(loop, timer, 0, fire_again_at_once);
 }
 
-static void test_an_eager_timer_shuts_nothing_out(void **state)
+TEST(an_eager_timer_shuts_nothing_out)
 {
-    (void)state;
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);
         struct loop_timer eager = {0};
@@ -143,9 +139,8 @@ static void test_an_eager_timer_shuts_nothing_out(void **state)
     }
 }
 
-static void test_real_timers_are_never_early(void **state)
+TEST(real_timers_are_never_early)
 {
-    (void)state;
     begin(false);
     struct named_timer t[8];
     memset(t, 0, sizeof(t));
@@ -167,9 +162,8 @@ static void count_round(uv_prepare_t *prepare)
     rounds++;
 }
 
-static void test_no_idle_wake_ups(void **state)
+TEST(no_idle_wake_ups)
 {
-    (void)state;
     begin(false);
     uv_prepare_t prepare; /* runs each time before libuv would sleep */
     uv_prepare_init(loop_uv(loop), &prepare);
@@ -218,9 +212,8 @@ static void on_alarm(int signum)
 }
 
 /* libuv runs timers before it polls: one that is due just then must not leave the loop asleep beside an open watch. */
-static void a_due_timer_never_leaves_the_loop_asleep(void **state)
+TEST(a_due_timer_never_leaves_the_loop_asleep)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     struct loop *real = loop_new(clock_system());
@@ -228,7 +221,7 @@ static void a_due_timer_never_leaves_the_loop_asleep(void **state)
     loop_watch_keep(watch, true);
     struct ticker ticker = {.loop = real, .left = 3000};
     signal(SIGALRM, on_alarm);
-    alarm(60); /* else it would hang for ever */
+    alarm(60); /* otherwise it would hang forever */
     loop_timer_start(real, &ticker.timer, loop_now_us(real), tick);
     loop_run(real);
     alarm(0);
@@ -237,19 +230,4 @@ static void a_due_timer_never_leaves_the_loop_asleep(void **state)
     loop_free(real);
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deadline_of_45_seconds_takes_no_time),
-        cmocka_unit_test(test_order_of_timers),
-        cmocka_unit_test(test_timers_that_change_timers),
-        cmocka_unit_test(test_many_timers),
-        cmocka_unit_test(test_an_eager_timer_shuts_nothing_out),
-        cmocka_unit_test(test_real_timers_are_never_early),
-        cmocka_unit_test(test_no_idle_wake_ups),
-        cmocka_unit_test(a_due_timer_never_leaves_the_loop_asleep),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

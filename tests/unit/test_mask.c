@@ -1,12 +1,10 @@
+/* Tests of masking secrets in what a script prints. */
+
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "mask.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 static void check(const struct mask *mask, const char *text, const char *expected)
 {
@@ -17,11 +15,10 @@ static void check(const struct mask *mask, const char *text, const char *expecte
     assert_int_equal(mask_finds(mask, text, strlen(text)), strcmp(text, expected) != 0);
 }
 
-static void test_values_are_masked_wherever_they_stand(void **state)
+TEST(values_are_masked_wherever_they_stand)
 {
     struct mask mask = MASK_INIT;
 
-    (void)state;
     check(&mask, "nothing to hide", "nothing to hide");
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "KEY", "abc"); /* too short */
@@ -36,11 +33,10 @@ static void test_values_are_masked_wherever_they_stand(void **state)
     mask_clear(&mask);
 }
 
-static void test_forms_of_a_value_are_masked(void **state)
+TEST(forms_of_a_value_are_masked)
 {
     struct mask mask = MASK_INIT;
 
-    (void)state;
     mask_add(&mask, "KEY", "a\\b\t\"c'd\x01é€😀");
     check(&mask, "<a\\b\t\"c'd\x01é€😀>", "<[secret KEY]>");
     check(&mask, "['a\\\\b\\t\"c\\'d\\x01é€😀']", "['[secret KEY]']");                     /* repr() */
@@ -55,11 +51,10 @@ static void test_forms_of_a_value_are_masked(void **state)
     mask_clear(&mask);
 }
 
-static void test_any_escaped_spelling_is_masked(void **state)
+TEST(any_escaped_spelling_is_masked)
 {
     struct mask mask = MASK_INIT;
 
-    (void)state;
     mask_add(&mask, "KEY", "s3cret");
     check(&mask, "\\u0073\\u0033\\u0063\\u0072\\u0065\\u0074", "[secret KEY]");
     check(&mask, "<\\u0073\\u0033cr\\u0065t>", "<[secret KEY]>");
@@ -68,11 +63,10 @@ static void test_any_escaped_spelling_is_masked(void **state)
     mask_clear(&mask);
 }
 
-static void test_lines_of_a_value_are_masked(void **state)
+TEST(lines_of_a_value_are_masked)
 {
     struct mask mask = MASK_INIT;
 
-    (void)state;
     mask_add(&mask, "KEY", "first-line\r\nshort\n\nsecond'\"line\n");
     check(&mask, "first-line\r\nshort\n\nsecond'\"line\n", "[secret KEY]");
     check(&mask, "first-line and short", "[secret KEY] and short");
@@ -81,11 +75,10 @@ static void test_lines_of_a_value_are_masked(void **state)
     mask_clear(&mask);
 }
 
-static void test_the_longest_value_wins(void **state)
+TEST(the_longest_value_wins)
 {
     struct mask mask = MASK_INIT;
 
-    (void)state;
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "MORE", "secret-and-more");
     check(&mask, "secret-and-more secret-and", "[secret MORE] [secret KEY]-and");
@@ -93,13 +86,12 @@ static void test_the_longest_value_wins(void **state)
 }
 
 /* A stream in every possible pair of pieces gives what the whole text gives. */
-static void test_values_in_two_pieces(void **state)
+TEST(values_in_two_pieces)
 {
     const char *text = "xsecresecret-and-mosecret secsecret-and-morese\\u0073ecret \\u0073e";
     struct mask mask = MASK_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
 
-    (void)state;
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "KEY", "secret-and-more");
     mask_text(&whole, &mask, text, strlen(text));
@@ -113,18 +105,4 @@ static void test_values_in_two_pieces(void **state)
         assert_string_equal(out.buf, whole.buf);
     }
     mask_clear(&mask);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_are_masked_wherever_they_stand),
-        cmocka_unit_test(test_forms_of_a_value_are_masked),
-        cmocka_unit_test(test_any_escaped_spelling_is_masked),
-        cmocka_unit_test(test_lines_of_a_value_are_masked),
-        cmocka_unit_test(test_the_longest_value_wins),
-        cmocka_unit_test(test_values_in_two_pieces),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

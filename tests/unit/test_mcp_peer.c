@@ -1,10 +1,11 @@
-/* One conversation, in virtual time: every request ends once, whatever the other side writes. */
+/* Tests of one conversation with a server, in virtual time: every request ends once, whatever the server writes. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "mcp/peer.h"
 #include "support/loop_rig.h"
+#include "support/test.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,11 +94,10 @@ static void receive(const char *text)
     mcp_peer_receive(peer, text, strlen(text));
 }
 
-static void test_answers_come_in_any_order_and_in_any_pieces(void **state)
+TEST_WITH(answers_come_in_any_order_and_in_any_pieces, set_up, take_down)
 {
     static const char text[] = "{\"result\":{\"b\":2},\"jsonrpc\":\"2.0\",\"id\":2}\r\n\n"
                                "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n";
-    (void)state;
     assert_int_equal(ask("a"), 1);
     assert_int_equal(ask("b"), 2);
     assert_string_equal(
@@ -108,29 +108,26 @@ static void test_answers_come_in_any_order_and_in_any_pieces(void **state)
     assert_int_equal(mcp_peer_open(peer), 0);
 }
 
-static void test_no_answer_is_one_too(void **state)
+TEST_WITH(no_answer_is_one_too, set_up, take_down)
 {
-    (void)state;
     ask("a");
     loop_run(loop);
     assert_string_equal(ended.buf, "a:no answer within 5 s ");
-    receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"); /* too late, and no noise */
+    receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"); /* too late, but not noise */
     assert_string_equal(ended.buf, "a:no answer within 5 s ");
     assert_int_equal(noises, 0);
 }
 
-static void test_what_nobody_waits_for_is_dropped(void **state)
+TEST_WITH(answer_to_a_dropped_request_is_ignored, set_up, take_down)
 {
-    (void)state;
     mcp_peer_forget(peer, ask("a"));
     mcp_peer_forget(peer, 77);
     receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_string_equal(ended.buf, "");
 }
 
-static void test_their_requests_have_ids_of_their_own(void **state)
+TEST_WITH(their_requests_have_ids_of_their_own, set_up, take_down)
 {
-    (void)state;
     ask("a");
     strbuf_reset(&sent);
     receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"id\":0,\"method\":\"ping\"}\n{\"id\":\"x\","
@@ -143,9 +140,8 @@ static void test_their_requests_have_ids_of_their_own(void **state)
     assert_int_equal(mcp_peer_open(peer), 1);
 }
 
-static void test_several_in_one_line(void **state)
+TEST_WITH(several_in_one_line, set_up, take_down)
 {
-    (void)state;
     ask("a");
     receive("[{\"id\":1,\"result\":1},{\"method\":\"n\"},7]\n");
     assert_string_equal(ended.buf, "a:1 ");
@@ -153,9 +149,8 @@ static void test_several_in_one_line(void **state)
     assert_int_equal(noises, 1);
 }
 
-static void test_wrong_ids_and_garbage_are_noise(void **state)
+TEST_WITH(wrong_ids_and_garbage_are_noise, set_up, take_down)
 {
-    (void)state;
     ask("a");
     receive("hello\n{}\n{\"id\":99,\"result\":{}}\n{\"id\":\"1\",\"result\":{}}\n{\"id\":1.5,\"result\":{}}\n{\"id\":"
             "null,\"result\":{}}\n"
@@ -165,27 +160,24 @@ static void test_wrong_ids_and_garbage_are_noise(void **state)
     assert_string_equal(heard.buf, "");
 }
 
-static void test_endless_garbage_is_not_listened_to(void **state)
+TEST_WITH(endless_garbage_is_not_listened_to, set_up, take_down)
 {
-    (void)state;
     for (int i = 0; i < 5000; i++)
         receive("garbage\n");
     assert_true(noises < 1100);
     assert_non_null(strstr(heard.buf, "broken: it keeps writing"));
 }
 
-static void test_a_flood_of_requests_is_not_answered_for_ever(void **state)
+TEST_WITH(a_flood_of_requests_is_not_answered_for_ever, set_up, take_down)
 {
-    (void)state;
     for (int i = 0; i < 30000; i++)
         receive("{\"method\":\"n\"}\n");
-    assert_non_null(strstr(heard.buf, "broken: it says too much"));
+    assert_non_null(strstr(heard.buf, "broken: it sends too many unrequested messages"));
 }
 
-static void test_a_line_that_is_too_long_ends_what_is_open(void **state)
+TEST_WITH(too_long_line_fails_open_requests, set_up, take_down)
 {
     CLEANUP(free) char *part = xmalloc(1u << 20);
-    (void)state;
     memset(part, 'x', 1u << 20);
     ask("a");
     ask("b");
@@ -193,14 +185,13 @@ static void test_a_line_that_is_too_long_ends_what_is_open(void **state)
         mcp_peer_receive(peer, part, 1u << 20);
     assert_non_null(strstr(ended.buf, "a:the server sent a line of more than 8 MiB"));
     assert_non_null(strstr(ended.buf, "b:the server"));
-    receive("\n{\"method\":\"after\"}\n"); /* and it goes on behind its end */
+    receive("\n{\"method\":\"after\"}\n"); /* and it continues after its end */
     assert_string_equal(heard.buf, "after ");
 }
 
-static void test_a_line_of_too_many_values_is_noise(void **state)
+TEST_WITH(a_line_of_too_many_values_is_noise, set_up, take_down)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    (void)state;
     strbuf_addstr(&line, "[0");
     for (int i = 0; i < 300000; i++)
         strbuf_addstr(&line, ",0");
@@ -209,9 +200,8 @@ static void test_a_line_of_too_many_values_is_noise(void **state)
     assert_int_equal(noises, 1);
 }
 
-static void test_a_callback_may_free_it(void **state)
+TEST_WITH(a_callback_may_free_it, set_up, take_down)
 {
-    (void)state;
     ask("a");
     ask("b");
     frees = true;
@@ -221,9 +211,8 @@ static void test_a_callback_may_free_it(void **state)
     assert_string_equal(heard.buf, "");
 }
 
-static void test_failing_all_ends_each_once(void **state)
+TEST_WITH(failing_all_ends_each_once, set_up, take_down)
 {
-    (void)state;
     ask("a");
     ask("b");
     mcp_peer_fail(peer, "gone");
@@ -233,25 +222,4 @@ static void test_failing_all_ends_each_once(void **state)
     ask("d");
     mcp_peer_fail(peer, "gone");
     assert_string_equal(ended.buf, "b:gone a:gone d:gone ");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, take_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(answers_come_in_any_order_and_in_any_pieces),
-        TEST(no_answer_is_one_too),
-        TEST(what_nobody_waits_for_is_dropped),
-        TEST(their_requests_have_ids_of_their_own),
-        TEST(several_in_one_line),
-        TEST(wrong_ids_and_garbage_are_noise),
-        TEST(endless_garbage_is_not_listened_to),
-        TEST(a_flood_of_requests_is_not_answered_for_ever),
-        TEST(a_line_that_is_too_long_ends_what_is_open),
-        TEST(a_line_of_too_many_values_is_noise),
-        TEST(a_callback_may_free_it),
-        TEST(failing_all_ends_each_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

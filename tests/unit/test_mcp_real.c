@@ -1,16 +1,12 @@
-/* The client and the servers that everybody has: everything, filesystem, memory. */
+/* Tests of the client with widely used servers: everything, filesystem, memory. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
 #include "support/mcp_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG_S       120
 #define SERVER(name) MCP_SERVERS "/node_modules/@modelcontextprotocol/server-" name "/dist/index.js"
@@ -39,10 +35,9 @@ static void check_class(const struct mcp_rig *rig, const char *tool, enum effect
     assert_int_equal(found->spec.idempotent, idempotent);
 }
 
-static void test_everything(void **state)
+TEST(everything)
 {
     struct mcp_rig rig;
-    (void)state;
     setenv("FAKE_LEAK", "1", 1);
     mcp_rig_init(&rig);
     mcp_rig_server(&rig, "all", "node", SERVER("everything"), NULL);
@@ -60,7 +55,7 @@ static void test_everything(void **state)
     check_has(mcp_rig_output(&rig), "temperature");
     mcp_rig_call(&rig, "all__trigger-long-running-operation", "{\"duration\":1,\"steps\":4}");
     check_has(mcp_rig_output(&rig), "completed");
-    check_has(rig.test.output.buf, " of 4\n");
+    check_has(rig.test.heard.output.buf, " of 4\n");
     mcp_rig_call(&rig, "all__get-env", "{}");
     assert_null(strstr(mcp_rig_output(&rig), "FAKE_LEAK"));
     mcp_rig_call(&rig, "all__get-roots-list", "{}");
@@ -69,10 +64,9 @@ static void test_everything(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_cancelled_operation(void **state)
+TEST(a_cancelled_operation)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_server(&rig, "all", "node", SERVER("everything"), NULL);
     open_ready(&rig);
@@ -83,15 +77,14 @@ static void test_a_cancelled_operation(void **state)
     bounded_cancel(call);
     mcp_rig_wait(&rig);
     check_has(mcp_rig_error(&rig), "cancelled");
-    mcp_rig_call(&rig, "all__echo", "{\"message\":\"after\"}"); /* whatever else it says about the other one */
+    mcp_rig_call(&rig, "all__echo", "{\"message\":\"after\"}"); /* whatever it sends about the other one */
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"Echo: after\"}");
     mcp_rig_release(&rig);
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     CLEANUP(free) char *file = scratch_path(&rig.test.rig.scratch, "memory.jsonl");
     const char *env[] = {arena_printf(&rig.test.rig.arena, "MEMORY_FILE_PATH=%s", file), NULL};
@@ -99,7 +92,7 @@ static void test_memory(void **state)
     open_ready(&rig);
     mcp_rig_call(&rig, "memory__create_entities",
                  "{\"entities\":[{\"name\":\"key\",\"entityType\":\"thing\",\"observations\":[\"it turns\"]}]}");
-    assert_string_equal(rig.test.log.buf, "ask c1, applied c1, result c1");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, applied c1, result c1");
     mcp_rig_call(&rig, "memory__read_graph", "{}");
     check_has(mcp_rig_output(&rig), "it turns");
     assert_int_equal(rig.test.questions, 1);
@@ -110,7 +103,7 @@ static void test_memory(void **state)
 static void call_on(struct mcp_rig *rig, const char *tool, const char *file, const char *more)
 {
     CLEANUP(free)
-    char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.rig.harness.root), file, more);
+    char *arguments = xasprintf("{\"path\":\"%s/%s\"%s}", beneath_path(rig->test.rig.config.root), file, more);
     mcp_rig_call(rig, tool, arguments);
 }
 
@@ -120,14 +113,13 @@ static void check_file(const struct mcp_rig *rig, const char *name, const char *
     assert_string_equal(content ? content : "(none)", expected);
 }
 
-static void test_filesystem(void **state)
+TEST(filesystem)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     scratch_write(&rig.test.rig.scratch, "work/a.txt", "alpha\nbeta\ngamma\n");
     scratch_write(&rig.test.rig.scratch, "work/dos.txt", "one\r\ntwo\r\n");
-    mcp_rig_server(&rig, "fs", "node", SERVER("filesystem"), beneath_path(rig.test.rig.harness.root), NULL);
+    mcp_rig_server(&rig, "fs", "node", SERVER("filesystem"), beneath_path(rig.test.rig.config.root), NULL);
     open_ready(&rig);
     check_class(&rig, "fs__read_text_file", EFFECT_READ_ONLY, true);
     check_class(&rig, "fs__create_directory", EFFECT_LOCAL_WRITE, true);
@@ -146,14 +138,14 @@ static void test_filesystem(void **state)
     check_file(&rig, "work/a.txt", "alpha\nBETA\ngamma\n");
     call_on(&rig, "fs__edit_file", "a.txt", ",\"edits\":[{\"oldText\":\"not there\",\"newText\":\"x\"}]");
     check_has(mcp_rig_error(&rig), "not there");
-    assert_int_equal(rig.test.questions, 1); /* nobody was asked about what cannot be done */
+    assert_int_equal(rig.test.questions, 1); /* an impossible call asks no question */
     call_on(&rig, "fs__edit_file", "dos.txt", ",\"edits\":[{\"oldText\":\"two\",\"newText\":\"TWO\"}]");
     check_file(&rig, "work/dos.txt", rig.test.shown->items[0].new.bytes);
 
-    const char *root = beneath_path(rig.test.rig.harness.root);
+    const char *root = beneath_path(rig.test.rig.config.root);
     CLEANUP(free) char *move = xasprintf("{\"source\":\"%s/dos.txt\",\"destination\":\"%s/moved.txt\"}", root, root);
     mcp_rig_call(&rig, "fs__move_file", move);
-    assert_int_equal(rig.test.shown->count, 2); /* a file that goes, and one that comes */
+    assert_int_equal(rig.test.shown->count, 2); /* one file deleted, one created */
     assert_false(rig.test.shown->items[0].new.exists);
     check_file(&rig, "work/moved.txt", rig.test.shown->items[1].new.bytes);
     assert_false(scratch_exists(&rig.test.rig.scratch, "work/dos.txt"));
@@ -166,15 +158,4 @@ static void test_filesystem(void **state)
     call_on(&rig, "fs__create_directory", "sub", "");
     assert_false(scratch_exists(&rig.test.rig.scratch, "work/sub"));
     mcp_rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_a_cancelled_operation),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_filesystem),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

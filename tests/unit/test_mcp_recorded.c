@@ -1,5 +1,5 @@
-/* Recorded conversations with real servers: a stand-in says what they said, and every recorded call is made again. The
- * recordings lie beside the sources; where they do not, a line says so. */
+/* Recorded conversations with real servers: a stand-in repeats their answers, and the test makes every recorded call
+ * again. The recordings are beside the sources; if they are missing, the test prints a line. */
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -7,14 +7,10 @@
 #include "base/mem.h"
 #include "mcp/content.h"
 #include "support/mcp_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RECORDED SOURCE_DIR "/../shared/mcp"
 #define STAND_IN SOURCE_DIR "/tests/support/replay_mcp.py"
@@ -47,7 +43,7 @@ static bool comes_from(const struct json *row, const char *side)
     return strcmp(json_str(json_get(row, "dir"), ""), side) == 0;
 }
 
-/* The answer to the request in row `asked`; NULL: there was none. */
+/* Returns the answer to the request in row `asked`, or NULL. */
 static const struct json *answer_to(const struct recording *recording, size_t asked)
 {
     int64_t id = json_int(json_get(json_get(recording->rows[asked], "msg"), "id"), -1);
@@ -62,7 +58,7 @@ static const struct json *answer_to(const struct recording *recording, size_t as
 
 static void check_outcome(const struct mcp_rig *rig, const struct json *answer)
 {
-    const struct outcome *outcome = &rig->test.outcomes[rig->test.outcome_count - 1];
+    const struct outcome *outcome = &rig->test.heard.outcomes[rig->test.heard.outcome_count - 1];
     const char *error = json_str(json_get(json_get(answer, "error"), "message"), NULL);
     struct tool_reply reply = {0};
     if (error)
@@ -76,7 +72,7 @@ static void check_outcome(const struct mcp_rig *rig, const struct json *answer)
     tool_reply_release(&reply);
 }
 
-/* Makes the call of a row again; false when it is one that we would not even send. */
+/* Makes the call of a row again; returns false if Keyturn would not even send it. */
 static bool call_again(struct mcp_rig *rig, const struct recording *recording, size_t row)
 {
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
@@ -90,7 +86,7 @@ static bool call_again(struct mcp_rig *rig, const struct recording *recording, s
     json_write(&arguments, value, JSON_COMPACT);
     char *kept = arena_strdup(&rig->test.rig.arena, arguments.buf);
     struct bounded_call *call = mcp_rig_begin(rig, name, kept);
-    if (!answer) /* it was cancelled then */
+    if (!answer) /* it was canceled then */
         bounded_cancel(call);
     mcp_rig_wait(rig);
     if (answer)
@@ -98,7 +94,7 @@ static bool call_again(struct mcp_rig *rig, const struct recording *recording, s
     else
         assert_non_null(strstr(mcp_rig_error(rig), "cancelled"));
     /* There are more calls than a rig remembers. */
-    outcome_release(&rig->test.outcomes[--rig->test.outcome_count]);
+    outcome_release(&rig->test.heard.outcomes[--rig->test.heard.outcome_count]);
     return true;
 }
 
@@ -131,39 +127,24 @@ static void replay(const char *name, const char *protocol, size_t expected)
     strbuf_release(&recording.text);
 }
 
-static void test_everything(void **state)
+TEST(everything)
 {
-    (void)state;
-    replay("everything", "2025-06-18", 6); /* an older version, which it was asked for then */
+    replay("everything", "2025-06-18", 6); /* an older version, which the recorded client requested */
 }
 
-static void test_filesystem(void **state)
+TEST(filesystem)
 {
-    (void)state;
     replay("filesystem", "2025-11-25", 10);
     replay("filesystem-noinit", "2025-11-25", 1);
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
-    (void)state;
     replay("memory", "2025-11-25", 1);
 }
 
-static void test_the_probe_is_answered_as_it_was(void **state)
+TEST(the_probe_is_answered_as_it_was)
 {
-    (void)state;
     replay("everything-discover-probe", "2025-11-25", 0);
     replay("filesystem-discover-probe", "2025-11-25", 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_filesystem),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_the_probe_is_answered_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
-/* Servers that end, hang, do not listen or do not want to go. */
+/* Tests of servers that exit, hang, do not read or do not end. */
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "support/mcp_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG_S  60    /* for what comes in any case */
 #define SOON_US 20000 /* for what never comes */
@@ -34,7 +30,7 @@ static void check_has(const char *text, const char *part)
         fail_msg("\"%s\" has no \"%s\"", text, part);
 }
 
-static void test_a_server_that_ends_is_started_again(void **state)
+TEST(a_server_that_ends_is_started_again)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__die", "{}");
@@ -45,10 +41,9 @@ static void test_a_server_that_ends_is_started_again(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_one_that_never_comes_back_is_given_up(void **state)
+TEST(one_that_never_comes_back_is_given_up)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     hurry(&rig);
     rig.pace.steady_us = 0; /* counts when it is ready, which it never is again */
@@ -63,15 +58,14 @@ static void test_one_that_never_comes_back_is_given_up(void **state)
     mcp_rig_call(&rig, "f__echo", "{}");
     check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
     assert_true(registry_count(rig.registry) > 0);
-    mcp_register(rig.mcp, rig.registry); /* the next turn is not offered what nobody would answer */
+    mcp_register(rig.mcp, rig.registry); /* the next turn is not offered tools that no server would answer */
     assert_int_equal(registry_count(rig.registry), 0);
     mcp_rig_release(&rig);
 }
 
-static void test_one_that_asks_too_much_is_stopped(void **state)
+TEST(one_that_asks_too_much_is_stopped)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     hurry(&rig);
     mcp_rig_fake(&rig, "f", "pinger", NULL);
@@ -80,14 +74,14 @@ static void test_one_that_asks_too_much_is_stopped(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_one_that_does_not_want_to_end_is_ended(void **state)
+TEST(one_that_does_not_want_to_end_is_ended)
 {
     OPEN(rig, "stubborn", NULL);
-    mcp_rig_release(&rig); /* loop_free waits for what is still there */
+    mcp_rig_release(&rig); /* loop_free waits for what is left */
 }
 
-/* Calls of a server that does not read: what is sent to it is kept by us, but not for ever. */
-static void test_one_that_does_not_read_is_stopped(void **state)
+/* Calls of a server that does not read: the client buffers what it sends, but not without limit. */
+TEST(one_that_does_not_read_is_stopped)
 {
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
     struct bounded_call *calls[8];
@@ -101,31 +95,20 @@ static void test_one_that_does_not_read_is_stopped(void **state)
         calls[i] = mcp_rig_begin(&rig, "f__echo", arguments.buf);
     mcp_rig_until(&rig, MCP_PAUSING);
     check_has(mcp_status(rig.mcp, 0).why, "it does not read what is sent to it");
-    while (rig.test.outcome_count < COUNT_OF(calls) + 1) /* each has its end, or waits for the server to come back */
+    while (rig.test.heard.outcome_count <
+           COUNT_OF(calls) + 1) /* each has its end, or waits for the server to come back */
         mcp_rig_wait(&rig);
     mcp_rig_release(&rig);
 }
 
-static void test_one_that_hangs_is_started_again(void **state)
+TEST(one_that_hangs_is_started_again)
 {
     OPEN(rig, "no-pong", NULL);
     struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");
     mcp_rig_call(&rig, "f__echo", "{}");
     bounded_cancel(call);
     mcp_rig_wait(&rig);
-    mcp_rig_until(&rig, MCP_PAUSING); /* it owed an answer, and says nothing when asked whether it is there */
+    mcp_rig_until(&rig, MCP_PAUSING); /* it owed an answer and does not answer a ping */
     check_has(mcp_status(rig.mcp, 0).why, "it does not answer any more");
     mcp_rig_release(&rig);
-}
-
-#define TEST(name) cmocka_unit_test(test_##name)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_server_that_ends_is_started_again), TEST(one_that_never_comes_back_is_given_up),
-        TEST(one_that_asks_too_much_is_stopped),   TEST(one_that_does_not_want_to_end_is_ended),
-        TEST(one_that_does_not_read_is_stopped),   TEST(one_that_hangs_is_started_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

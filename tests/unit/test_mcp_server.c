@@ -1,16 +1,12 @@
-/* Servers that behave and servers that do not: a fake one with every fault, really started. */
+/* Tests of servers that behave and servers that do not: a real process with every fault. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "support/mcp_rig.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG_S  60    /* for what comes in any case */
 #define SOON_US 20000 /* for what never comes */
@@ -29,21 +25,21 @@ static void check_has(const char *text, const char *part)
         fail_msg("\"%s\" has no \"%s\"", text, part);
 }
 
-static void test_handshake_and_call(void **state)
+TEST(handshake_and_call)
 {
     OPEN(rig, NULL);
     struct mcp_status status = mcp_status(rig.mcp, 0);
     assert_true(rig.all_ready);
     assert_int_equal(status.state, MCP_READY);
     assert_string_equal(status.protocol, "2025-11-25");
-    assert_string_equal(status.title, "fake\x1b[2J"); /* as it came: whoever shows it makes it harmless */
+    assert_string_equal(status.title, "fake\x1b[2J"); /* unchanged: the code that shows it makes it harmless */
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
     check_has(mcp_status(rig.mcp, 0).said, "ready");
     mcp_rig_release(&rig);
 }
 
-static void test_other_ways_to_begin(void **state)
+TEST(other_ways_to_begin)
 {
     static const struct {
         const char *fault, *protocol;
@@ -51,7 +47,6 @@ static void test_other_ways_to_begin(void **state)
                  {"no-probe", "2025-11-25"}, {"noisy", "2025-11-25"},  {"pages", "2025-11-25"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct mcp_rig rig;
-        (void)state;
         mcp_rig_init(&rig);
         if (strcmp(cases[i].fault, "no-probe") == 0)
             rig.pace.probe_us = SOON_US;
@@ -66,7 +61,7 @@ static void test_other_ways_to_begin(void **state)
     }
 }
 
-static void test_what_cannot_begin_says_why(void **state)
+TEST(failed_start_has_a_reason)
 {
     static const struct {
         const char *fault, *why;
@@ -84,10 +79,9 @@ static void test_what_cannot_begin_says_why(void **state)
     }
 }
 
-static void test_a_program_that_is_not_there(void **state)
+TEST(a_program_that_is_not_there)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_server(&rig, "f", "no-such-program-anywhere", NULL);
     mcp_rig_server(&rig, "g", "/bin/cat", NULL)->cwd = "/no/such/folder";
@@ -101,10 +95,9 @@ static void test_a_program_that_is_not_there(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_session_does_not_wait_for_ever(void **state)
+TEST(a_session_does_not_wait_for_ever)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "slow", "silent", NULL);
     mcp_rig_fake(&rig, "silent", "list-silence", NULL);
@@ -114,10 +107,9 @@ static void test_a_session_does_not_wait_for_ever(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_an_echo_of_our_own_words_is_no_server(void **state)
+TEST(an_echo_of_our_own_words_is_no_server)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_server(&rig, "cat", "cat", NULL); /* our requests come back: as requests */
     mcp_rig_open(&rig, 0.2);
@@ -125,7 +117,7 @@ static void test_an_echo_of_our_own_words_is_no_server(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_lists_without_an_end_have_one(void **state)
+TEST(lists_without_an_end_have_one)
 {
     OPEN(endless, "endless", NULL);
     assert_int_equal(mcp_status(endless.mcp, 0).state, MCP_READY);
@@ -139,7 +131,7 @@ static void test_lists_without_an_end_have_one(void **state)
     mcp_rig_release(&many);
 }
 
-static void test_hostile_tools_are_cleaned_or_left_out(void **state)
+TEST(hostile_tools_are_cleaned_or_left_out)
 {
     OPEN(rig, "escapes", "twice", "bad-schema", NULL);
     assert_non_null(registry_find(rig.registry, "f__31mred_"));
@@ -155,7 +147,7 @@ static void test_hostile_tools_are_cleaned_or_left_out(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_server_without_tools(void **state)
+TEST(a_server_without_tools)
 {
     OPEN(rig, "no-tools", NULL);
     assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_READY);
@@ -163,7 +155,7 @@ static void test_a_server_without_tools(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_results_and_errors(void **state)
+TEST(results_and_errors)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__fail", "{}");
@@ -173,11 +165,11 @@ static void test_results_and_errors(void **state)
     mcp_rig_call(&rig, "f__image", "{}");
     assert_string_equal(mcp_rig_output(&rig),
                         "{\"text\":\"\",\"attached\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"bytes\":300}]}");
-    mcp_rig_call(&rig, "f__ask", "{}"); /* nothing a server says is taken for a question of ours */
+    mcp_rig_call(&rig, "f__ask", "{}"); /* no text of a server counts as a question of the executor */
     assert_string_equal(mcp_rig_output(&rig), "{\"structured\":{\"needs_confirmation\":true}}");
     assert_int_equal(rig.test.questions, 0);
     mcp_rig_call(&rig, "f__long", "{}");
-    assert_int_equal(rig.test.outcomes[rig.test.outcome_count - 1].type, OUTCOME_ARTIFACT);
+    assert_int_equal(rig.test.heard.outcomes[rig.test.heard.outcome_count - 1].type, OUTCOME_ARTIFACT);
     mcp_rig_call(&rig, "f__huge", "{}");
     check_has(mcp_rig_error(&rig), "the server sent a line of more than 8 MiB");
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"still here\"}");
@@ -186,20 +178,19 @@ static void test_results_and_errors(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_progress_is_shown(void **state)
+TEST(progress_is_shown)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__progress", "{}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"done\"}");
-    assert_string_equal(rig.test.output.buf, "1 of 4: \x1b[31mhalf\n");
+    assert_string_equal(rig.test.heard.output.buf, "1 of 4: \x1b[31mhalf\n");
     mcp_rig_release(&rig);
 }
 
-static void test_roots_are_the_workspace_and_the_environment_is_small(void **state)
+TEST(roots_are_the_workspace_and_the_environment_is_small)
 {
     struct mcp_rig rig;
     static const char *const env[] = {"FAKE_SECRET=very-secret-value", NULL};
-    (void)state;
     setenv("FAKE_LEAK", "1", 1);
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "f", NULL)->env = env;
@@ -213,12 +204,11 @@ static void test_roots_are_the_workspace_and_the_environment_is_small(void **sta
     mcp_rig_release(&rig);
 }
 
-static void test_a_secret_that_it_prints_is_not_shown(void **state)
+TEST(a_secret_that_it_prints_is_not_shown)
 {
     struct mcp_rig rig;
     static const char *const env[] = {"FAKE_SECRET=very-secret-value", NULL};
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "f", "leaks", NULL)->env = env;
     mcp_rig_open(&rig, LONG_S);
@@ -228,7 +218,7 @@ static void test_a_secret_that_it_prints_is_not_shown(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_cancelled_call_ends_at_once(void **state)
+TEST(a_cancelled_call_ends_at_once)
 {
     OPEN(rig, NULL);
     struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");
@@ -241,10 +231,9 @@ static void test_a_cancelled_call_ends_at_once(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_call_that_takes_too_long_is_called_off(void **state)
+TEST(a_call_that_takes_too_long_is_called_off)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "f", "tells-cancels", NULL)->timeout_s = 0.5;
     mcp_rig_open(&rig, LONG_S);
@@ -253,47 +242,22 @@ static void test_a_call_that_takes_too_long_is_called_off(void **state)
     const char *said = "";
     while (!strstr(said, "timeout")) { /* it is in a hurry with its answers too */
         mcp_rig_call(&rig, "f__echo", "{\"text\":\"so\"}");
-        const struct outcome *outcome = &rig.test.outcomes[rig.test.outcome_count - 1];
+        const struct outcome *outcome = &rig.test.heard.outcomes[rig.test.heard.outcome_count - 1];
         said = outcome->type == OUTCOME_RESULT ? outcome->result.output : "";
     }
     mcp_rig_release(&rig);
 }
 
-static void test_a_server_that_wants_to_be_told_more_is_told_no(void **state)
+TEST(questions_of_a_server_are_declined)
 {
     OPEN(rig, "modern", NULL);
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"?\"}"); /* this one can do without */
     check_has(mcp_rig_output(&rig), "[{\\\"who\\\": {\\\"action\\\": \\\"decline\\\"}}, \\\"s1\\\"]");
-    check_has(rig.test.output.buf, "Who \\u001b[31mare you?"); /* people can read it */
+    check_has(rig.test.heard.output.buf, "Who \\u001b[31mare you?"); /* people can read it */
     mcp_rig_release(&rig);
     OPEN(insists, "modern", "insists", NULL);
     mcp_rig_call(&insists, "f__echo", "{\"text\":\"?\"}");
-    check_has(mcp_rig_error(&insists), "the tool server f asks for what nobody can answer here: "
+    check_has(mcp_rig_error(&insists), "the tool server f asks for input, which keyturn cannot give: "
                                        "who (elicitation/create): {\"message\":\"Who \\u001b[31mare you?\"}");
     mcp_rig_release(&insists);
-}
-
-#define TEST(name) cmocka_unit_test(test_##name)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(handshake_and_call),
-        TEST(other_ways_to_begin),
-        TEST(what_cannot_begin_says_why),
-        TEST(a_program_that_is_not_there),
-        TEST(a_session_does_not_wait_for_ever),
-        TEST(an_echo_of_our_own_words_is_no_server),
-        TEST(lists_without_an_end_have_one),
-        TEST(hostile_tools_are_cleaned_or_left_out),
-        TEST(a_server_without_tools),
-        TEST(results_and_errors),
-        TEST(progress_is_shown),
-        TEST(roots_are_the_workspace_and_the_environment_is_small),
-        TEST(a_secret_that_it_prints_is_not_shown),
-        TEST(a_cancelled_call_ends_at_once),
-        TEST(a_call_that_takes_too_long_is_called_off),
-        TEST(a_server_that_wants_to_be_told_more_is_told_no),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,15 @@
-/* The parts of the client that are only values: classes, names, contents, differences. */
+/* Tests of the client's plain values: classes, names, contents, differences. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "mcp/classify.h"
 #include "mcp/content.h"
-#include "mcp/input.h"
-#include "mcp/names.h"
-#include "mcp/preview.h"
-#include "tools/patch.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "mcp/offers.h"
+#include "support/test.h"
+#include "tools/change.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct arena arena;
 
@@ -31,7 +24,7 @@ static const struct json *parse(const char *text)
 
 /* Classes */
 
-static void test_annotations_become_classes(void **state)
+TEST(annotations_become_classes)
 {
     static const struct {
         const char *annotations, *class;
@@ -52,7 +45,6 @@ static void test_annotations_become_classes(void **state)
         {"{\"destructiveHint\":false}", "NETWORK + LOCAL_WRITE", EFFECT_NETWORK, true},
         {"{\"readOnlyHint\":\"yes\",\"openWorldHint\":0}", "NETWORK + DESTRUCTIVE", EFFECT_DESTRUCTIVE, true},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         struct mcp_class class = mcp_claimed(cases[i].annotations ? parse(cases[i].annotations) : NULL);
@@ -63,27 +55,26 @@ static void test_annotations_become_classes(void **state)
     }
 }
 
-static void test_hints_are_believed_only_of_the_trusted(void **state)
+TEST(hints_are_believed_only_of_the_trusted)
 {
     static const struct mcp_rule own[] = {{"look", EFFECT_READ_ONLY}}, all[] = {{"*", EFFECT_READ_ONLY}};
     const struct json *reads = parse("{\"readOnlyHint\":true,\"openWorldHint\":false}");
     const struct json *destroys = parse("{\"destructiveHint\":true,\"openWorldHint\":false}");
     struct mcp_spec spec = {.name = "s"};
-    (void)state;
     assert_int_equal(mcp_class_of(&spec, "look", reads).effect, EFFECT_DESTRUCTIVE);
     assert_true(mcp_class_of(&spec, "look", reads).asks);
     spec.trust = true;
     assert_int_equal(mcp_class_of(&spec, "look", reads).effect, EFFECT_READ_ONLY);
-    assert_true(mcp_class_of(&spec, "look", NULL).asks); /* it said nothing that could be believed */
-    /* A rule of the user's stands above everything, */
+    assert_true(mcp_class_of(&spec, "look", NULL).asks); /* it claimed nothing that could be believed */
+    /* A user's rule overrides everything, */
     spec = (struct mcp_spec){.name = "s", .rules = own, .rule_count = 1};
     assert_int_equal(mcp_class_of(&spec, "look", destroys).effect, EFFECT_READ_ONLY);
     assert_int_equal(mcp_class_of(&spec, "else", reads).effect, EFFECT_DESTRUCTIVE);
-    /* one for all tools may be raised by what the server says, not lowered. */
+    /* but the server's hints may raise a rule for all tools, never lower it. */
     spec = (struct mcp_spec){.name = "s", .rules = all, .rule_count = 1};
     assert_int_equal(mcp_class_of(&spec, "look", NULL).effect, EFFECT_READ_ONLY);
     assert_int_equal(mcp_class_of(&spec, "look", destroys).effect, EFFECT_DESTRUCTIVE);
-    /* What a server says of repeating a call goes with the class that it says. */
+    /* A server's hint about repeating a call belongs to the class that it claims. */
     static const struct mcp_rule worse[] = {{"look", EFFECT_DESTRUCTIVE}};
     spec = (struct mcp_spec){.name = "s", .trust = true, .rules = worse, .rule_count = 1};
     assert_false(mcp_class_of(&spec, "look", reads).idempotent);
@@ -91,7 +82,7 @@ static void test_hints_are_believed_only_of_the_trusted(void **state)
 
 /* Names */
 
-static void test_names_are_clean_and_each_its_own(void **state)
+TEST(names_are_clean_and_each_its_own)
 {
     struct hash_map taken = {0};
     static const char *const tools[][2] = {{"fs", "read_file"},
@@ -103,7 +94,6 @@ static void test_names_are_clean_and_each_its_own(void **state)
                                            {"", ""},
                                            {"f\xc3\xbc", "\xff"}};
     char long_name[300];
-    (void)state;
     memset(long_name, 'n', sizeof(long_name) - 1);
     long_name[sizeof(long_name) - 1] = '\0';
     char *names[COUNT_OF(tools) + 2];
@@ -139,9 +129,8 @@ static void check_content(const char *result, const char *output, const char *er
     tool_reply_release(&reply);
 }
 
-static void test_contents_become_replies(void **state)
+TEST(contents_become_replies)
 {
-    (void)state;
     check_content("{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"structuredContent\":{\"a\":1}}",
                   "{\"text\":\"hi\"}", NULL);
     check_content("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}]}",
@@ -173,9 +162,8 @@ static void check_input(const char *result, const char *asked, const char *decli
     assert_string_equal(answers.buf, declined ? declined : "");
 }
 
-static void test_questions_of_a_server_are_told_in_full_and_declined(void **state)
+TEST(questions_of_a_server_are_quoted_and_declined)
 {
-    (void)state;
     assert_false(mcp_input_wanted(parse("{\"resultType\":\"complete\"}")));
     assert_false(mcp_input_wanted(parse("[]")));
     check_input("{\"resultType\":\"input_required\",\"requestState\":\"s\\n7\",\"inputRequests\":{"
@@ -193,12 +181,11 @@ static void test_questions_of_a_server_are_told_in_full_and_declined(void **stat
     check_input("{\"resultType\":\"input_required\",\"inputRequests\":[7]}", "? (no method): ", NULL);
 }
 
-static void test_a_long_text_is_all_there(void **state)
+TEST(a_long_text_is_all_there)
 {
     CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     struct tool_reply reply = {0};
-    (void)state;
     strbuf_addstr(&result, "{\"content\":[{\"type\":\"text\",\"text\":\"");
     for (int i = 0; i < 3000; i++)
         strbuf_addf(&result, "line %d\\n", i);
@@ -227,9 +214,8 @@ static void check_patch(const char *old, const char *diff, const char *expected)
         assert_string_equal(out.buf, expected ? expected : "(refused)");
 }
 
-static void test_differences_are_applied_or_refused(void **state)
+TEST(differences_are_applied_or_refused)
 {
-    (void)state;
     check_patch("alpha\nbeta\ngamma\n",
                 "```diff\nIndex: a\n===\n--- a\toriginal\n+++ a\tmodified\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n "
                 "gamma\n```\n\n",
@@ -242,7 +228,7 @@ static void test_differences_are_applied_or_refused(void **state)
     check_patch("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
                 "a\n\nc\n"); /* some leave the blank of an empty line out */
     check_patch("--- x\n", "@@ -1 +1 @@\n---- x\n+@@ -1 +1 @@\n", "@@ -1 +1 @@\n");
-    /* Not where it says, more than there is, cut off, backwards, none at all. */
+    /* Wrong position, more than the file has, cut off, backwards, nothing at all. */
     check_patch("a\nb\n", "@@ -2 +2 @@\n-a\n+c\n", NULL);
     check_patch("a\n", "@@ -7 +7 @@\n-a\n+c\n", NULL);
     check_patch("a\nb\n", "@@ -1,2 +1,2 @@\n a\n", NULL);
@@ -252,10 +238,9 @@ static void test_differences_are_applied_or_refused(void **state)
     check_patch("a\n", "@@ -99999999999999999999 +1 @@\n-a\n+b\n", NULL);
 }
 
-static void test_an_argument_is_replaced_or_added(void **state)
+TEST(an_argument_is_replaced_or_added)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    (void)state;
     mcp_arguments_with(&out, parse("{\"path\":\"a\",\"content\":\"x\",\"n\":9007199254740993}"), "content", "\"y\"");
     assert_string_equal(out.buf, "{\"path\":\"a\",\"content\":\"y\",\"n\":9007199254740993}");
     strbuf_reset(&out);
@@ -270,17 +255,4 @@ static int release(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_annotations_become_classes),
-        cmocka_unit_test(test_hints_are_believed_only_of_the_trusted),
-        cmocka_unit_test(test_names_are_clean_and_each_its_own),
-        cmocka_unit_test(test_contents_become_replies),
-        cmocka_unit_test(test_questions_of_a_server_are_told_in_full_and_declined),
-        cmocka_unit_test(test_a_long_text_is_all_there),
-        cmocka_unit_test(test_differences_are_applied_or_refused),
-        cmocka_unit_test(test_an_argument_is_replaced_or_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_GROUP(NULL, release)

@@ -1,16 +1,12 @@
-/* Writes of tool servers go the way of every write: shown, decided, kept, made, and looked at afterwards. */
+/* Writes of tool servers take the way of every write: shown, decided, saved, made, and verified. */
 
 #include "base/mem.h"
 #include "support/mcp_rig.h"
-#include "tools/source.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
+#include "tools/registry.h"
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LONG_S 60
 
@@ -48,12 +44,12 @@ static void deny(struct mcp_rig *rig)
     rig->test.decision = (struct decision){.kind = DECISION_DENIED, .by = BY_KEY};
 }
 
-static void test_the_content_of_a_file_is_shown_and_written(void **state)
+TEST(the_content_of_a_file_is_shown_and_written)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
     check_shown(&rig, "a.txt", "one\ntwo\n", "three\n");
-    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, applied c1, result c1");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, checkpoint c1, applied c1, result c1");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"wrote it\"}");
     check_file(&rig, "a.txt", "three\n");
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"new.txt\",\"content\":\"x\"}");
@@ -62,37 +58,36 @@ static void test_the_content_of_a_file_is_shown_and_written(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_no_leaves_everything_as_it_is(void **state)
+TEST(a_no_leaves_everything_as_it_is)
 {
     OPEN(rig, NULL);
     deny(&rig);
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
     mcp_rig_call(&rig, "f__write", "{}");
-    assert_string_equal(rig.test.log.buf, "ask c1, denied c1, ask c2, denied c2, ask c3, denied c3");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, denied c1, ask c2, denied c2, ask c3, denied c3");
     check_file(&rig, "a.txt", "one\ntwo\n");
     mcp_rig_release(&rig);
 }
 
-static void test_a_dry_run_gives_the_diff(void **state)
+TEST(a_dry_run_gives_the_diff)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
     check_shown(&rig, "a.txt", "one\ntwo\n", "three\n");
-    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, applied c1, result c1");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, checkpoint c1, applied c1, result c1");
     check_file(&rig, "a.txt", "three\n");
-    /* Who asks for a dry run himself gets one, and nobody is asked. */
+    /* A model that requests a dry run itself gets one without a question. */
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"four\",\"dryRun\":true}");
     assert_int_equal(rig.test.questions, 1);
     check_file(&rig, "a.txt", "three\n");
     mcp_rig_release(&rig);
 }
 
-/* A server that nobody trusts is asked about all the same: the word may mean nothing to it. */
-static void test_a_dry_run_of_a_stranger_is_asked_about(void **state)
+/* A call of an untrusted server needs approval even so: the server may ignore the argument. */
+TEST(a_dry_run_of_a_stranger_is_asked_about)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     scratch_write(&rig.test.rig.scratch, "work/a.txt", "one\ntwo\n");
     mcp_rig_fake(&rig, "f", NULL)->trust = false;
@@ -103,7 +98,7 @@ static void test_a_dry_run_of_a_stranger_is_asked_about(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_dry_run_that_writes_is_noticed(void **state)
+TEST(a_dry_run_that_writes_is_noticed)
 {
     OPEN(rig, "false-dry-run", NULL);
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
@@ -112,7 +107,7 @@ static void test_a_dry_run_that_writes_is_noticed(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_dry_run_that_fails_is_told_to_the_model(void **state)
+TEST(failed_dry_run_reaches_the_model)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\"}"); /* it dies of the missing argument */
@@ -121,14 +116,14 @@ static void test_a_dry_run_that_fails_is_told_to_the_model(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_what_was_written_is_looked_at(void **state)
+TEST(written_file_is_verified)
 {
     OPEN(rig, "lies", NULL);
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
     assert_string_equal(mcp_rig_error(&rig),
                         "the server says that it is done, but a.txt is not what was approved (the old "
                         "content was kept)");
-    assert_string_equal(rig.test.log.buf, "ask c1, checkpoint c1, failure c1");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, checkpoint c1, failure c1");
     mcp_rig_release(&rig);
 }
 
@@ -146,7 +141,7 @@ static void turn_the_link(struct write_rig *test)
     link_to(CONTAINER_OF(test, struct mcp_rig, test), ".git", "l");
 }
 
-static void test_a_link_is_resolved_for_the_server(void **state)
+TEST(a_link_is_resolved_for_the_server)
 {
     OPEN(rig, NULL);
     scratch_mkdir(&rig.test.rig.scratch, "work/d");
@@ -174,7 +169,7 @@ static void edit_shown(struct write_rig *test)
     edit_to(CONTAINER_OF(test, struct mcp_rig, test), "what the user wants\n");
 }
 
-static void test_what_the_user_made_of_it_is_written(void **state)
+TEST(what_the_user_made_of_it_is_written)
 {
     OPEN(rig, NULL);
     rig.test.on_ask = edit_shown;
@@ -192,7 +187,7 @@ static void test_what_the_user_made_of_it_is_written(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_what_has_no_diff_is_asked_about_all_the_same(void **state)
+TEST(call_without_a_diff_needs_approval)
 {
     OPEN(rig, NULL);
     CLEANUP(free) char *outside = scratch_path(&rig.test.rig.scratch, "outside.txt");
@@ -202,17 +197,17 @@ static void test_what_has_no_diff_is_asked_about_all_the_same(void **state)
     mcp_rig_call(&rig, "f__write_file", arguments); /* not a file of the workspace */
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"one\\ntwo\\n\"}"); /* nothing would change */
     assert_string_equal(
-        rig.test.log.buf,
+        rig.test.heard.words.buf,
         "ask c1, applied c1, result c1, ask c2, applied c2, result c2, output c3, ask c3, applied c3, result c3");
     assert_int_equal(rig.test.shown->count, 0);
-    assert_string_equal(rig.test.output.buf, "a.txt has 8 bytes now\n");
-    mcp_rig_call(&rig, "f__plain", "{}"); /* it said nothing about itself */
+    assert_string_equal(rig.test.heard.output.buf, "a.txt has 8 bytes now\n");
+    mcp_rig_call(&rig, "f__plain", "{}"); /* it has no annotations */
     assert_int_equal(rig.test.questions, 4);
     mcp_rig_release(&rig);
 }
 
-/* Whatever its arguments are called: a file that is written, grows or goes is shown as a diff. */
-static void test_files_are_known_by_other_names_too(void **state)
+/* Whatever its arguments are called: a file that is written, appended to or deleted is shown as a diff. */
+TEST(files_are_known_by_other_names_too)
 {
     OPEN(rig, "files", NULL);
     mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");
@@ -230,7 +225,7 @@ static void test_files_are_known_by_other_names_too(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_what_was_not_done_is_a_failure_there_too(void **state)
+TEST(what_was_not_done_is_a_failure_there_too)
 {
     OPEN(rig, "files", "lies", NULL);
     mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");
@@ -242,36 +237,36 @@ static void test_what_was_not_done_is_a_failure_there_too(void **state)
     mcp_rig_release(&rig);
 }
 
-/* Where nobody but the server knows what becomes of a file, nothing is guessed: the question says which file, and how
- * it is. */
-static void test_files_that_are_only_named_are_told(void **state)
+/* If only the server knows what happens to a file, Keyturn does not guess: the question names the file and its
+ * state. */
+TEST(named_files_are_shown)
 {
     OPEN(rig, "files", NULL);
     mcp_rig_call(&rig, "f__delete_lines", "{\"target\":\"a.txt\",\"first\":1}");
     mcp_rig_call(&rig, "f__put", "{\"filename\":\"b.txt\",\"content\":\"bmV3\",\"encoding\":\"base64\"}");
     mcp_rig_call(&rig, "f__stamp", "{\"what\":\"./a.txt\",\"how\":\"e.g. so\"}");
-    assert_string_equal(rig.test.output.buf, "a.txt has 8 bytes now\nb.txt is not there now\na.txt has 8 bytes now\n");
+    assert_string_equal(rig.test.heard.output.buf,
+                        "a.txt has 8 bytes now\nb.txt is not there now\na.txt has 8 bytes now\n");
     mcp_rig_call(&rig, "f__create_or_update_file",
                  "{\"repo\":\"r\",\"path\":\"a.txt\",\"content\":\"x\"}"); /* not ours */
     mcp_rig_call(&rig, "f__stamp", "{\"what\":\"../a.txt\",\"how\":\"/etc/passwd\"}");
-    assert_null(strstr(rig.test.output.buf, "passwd"));
-    assert_string_equal(rig.test.log.buf + strlen(rig.test.log.buf) -
+    assert_null(strstr(rig.test.heard.output.buf, "passwd"));
+    assert_string_equal(rig.test.heard.words.buf + strlen(rig.test.heard.words.buf) -
                             strlen("ask c4, applied c4, result c4, ask c5, applied c5, result c5"),
                         "ask c4, applied c4, result c4, ask c5, applied c5, result c5");
     assert_int_equal(rig.test.shown->count, 0);
     mcp_rig_release(&rig);
 }
 
-static void test_nothing_of_an_untrusted_server_runs_without_a_yes(void **state)
+TEST(nothing_of_an_untrusted_server_runs_without_a_yes)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "f", NULL)->trust = false;
     mcp_rig_open(&rig, LONG_S);
     deny(&rig);
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
-    assert_string_equal(rig.test.log.buf, "ask c1, denied c1");
+    assert_string_equal(rig.test.heard.words.buf, "ask c1, denied c1");
     assert_int_equal(registry_find(rig.registry, "f__echo")->spec.effect, EFFECT_DESTRUCTIVE);
     mcp_rig_release(&rig);
 }
@@ -293,22 +288,22 @@ static void adopt(struct mcp_rig *rig, const char *expected)
     tool_changes_release(&changes);
 }
 
-static void test_a_tool_that_was_changed_is_refused(void **state)
+TEST(a_tool_that_was_changed_is_refused)
 {
     OPEN(rig, "changes", NULL);
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
-    mcp_rig_call(&rig, "f__write", "{}"); /* it then tells that its tools are others */
+    mcp_rig_call(&rig, "f__write", "{}"); /* it then announces that its tools have changed */
     const char *said = "";
     int64_t late_us = loop_now_us(rig.test.rig.loop) + SECONDS(LONG_S);
     while (!*said && loop_now_us(rig.test.rig.loop) < late_us) {
         mcp_rig_call(&rig, "f__echo", "{}");
-        const struct outcome *outcome = &rig.test.outcomes[--rig.test.outcome_count];
+        const struct outcome *outcome = &rig.test.heard.outcomes[--rig.test.heard.outcome_count];
         said = outcome->type == OUTCOME_FAILURE ? "changed" : "";
         if (*said)
             assert_string_equal(outcome->failure.error, "the server has changed this tool meanwhile (the next turn "
                                                         "has it as it is now)");
-        outcome_release(&rig.test.outcomes[rig.test.outcome_count]);
+        outcome_release(&rig.test.heard.outcomes[rig.test.heard.outcome_count]);
     }
     assert_string_equal(said, "changed");
     assert_null(registry_find(rig.registry, "f__new"));
@@ -324,10 +319,9 @@ static void test_a_tool_that_was_changed_is_refused(void **state)
     mcp_rig_release(&rig);
 }
 
-static void test_a_server_that_comes_late_has_its_tools_in_the_next_turn(void **state)
+TEST(a_server_that_comes_late_has_its_tools_in_the_next_turn)
 {
     struct mcp_rig rig;
-    (void)state;
     mcp_rig_init(&rig);
     mcp_rig_fake(&rig, "f", NULL);
     mcp_rig_open(&rig, 0);
@@ -342,29 +336,4 @@ static void test_a_server_that_comes_late_has_its_tools_in_the_next_turn(void **
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: hi\"}");
     mcp_rig_release(&rig);
-}
-
-#define TEST(name) cmocka_unit_test(test_##name)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_content_of_a_file_is_shown_and_written),
-        TEST(a_no_leaves_everything_as_it_is),
-        TEST(a_dry_run_gives_the_diff),
-        TEST(a_dry_run_of_a_stranger_is_asked_about),
-        TEST(a_dry_run_that_writes_is_noticed),
-        TEST(a_dry_run_that_fails_is_told_to_the_model),
-        TEST(a_link_is_resolved_for_the_server),
-        TEST(what_was_written_is_looked_at),
-        TEST(what_the_user_made_of_it_is_written),
-        TEST(what_has_no_diff_is_asked_about_all_the_same),
-        TEST(files_are_known_by_other_names_too),
-        TEST(what_was_not_done_is_a_failure_there_too),
-        TEST(files_that_are_only_named_are_told),
-        TEST(nothing_of_an_untrusted_server_runs_without_a_yes),
-        TEST(a_tool_that_was_changed_is_refused),
-        TEST(a_server_that_comes_late_has_its_tools_in_the_next_turn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
-/* Allocation that aborts, scope cleanup and growing arrays. */
+/* Tests of allocation that aborts, scope cleanup and growing arrays. */
 
 #include "base/mem.h"
+#include "support/test.h"
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /* Runs in a child, because the point is that it does not come back. */
 static void assert_aborts(void (*run)(void))
@@ -31,15 +28,13 @@ static void overflow(void)
     free(xreallocarray(NULL, SIZE_MAX / 2, 4));
 }
 
-static void test_overflow_aborts(void **state)
+TEST(overflow_aborts)
 {
-    (void)state;
     assert_aborts(overflow);
 }
 
-static void test_zero_sizes_are_pointers(void **state)
+TEST(zero_sizes_are_pointers)
 {
-    (void)state;
     void *all[] = {xmalloc(0), xcalloc(0, 8), xcalloc(8, 0), xreallocarray(NULL, 0, 8)};
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         assert_non_null(all[i]);
@@ -47,18 +42,16 @@ static void test_zero_sizes_are_pointers(void **state)
     }
 }
 
-static void test_calloc_is_zeroed(void **state)
+TEST(calloc_is_zeroed)
 {
-    (void)state;
     unsigned char *bytes = xcalloc(64, 16);
     for (size_t i = 0; i < 64 * 16; i++)
         assert_int_equal(bytes[i], 0);
     free(bytes);
 }
 
-static void test_copies(void **state)
+TEST(copies)
 {
-    (void)state;
     char *text = xstrdup("turn");
     assert_string_equal(text, "turn");
     free(text);
@@ -73,9 +66,8 @@ static void test_copies(void **state)
     free(made);
 }
 
-static void test_grow_keeps_items(void **state)
+TEST(grow_keeps_items)
 {
-    (void)state;
     int *items = NULL;
     size_t count = 0;
     size_t room = 0;
@@ -96,9 +88,8 @@ static char *make_text(void)
     return steal(&text);
 }
 
-static void test_cleanup_and_steal(void **state)
+TEST(cleanup_and_steal)
 {
-    (void)state;
     char *text = make_text(); /* a use after free for ASan, were it not stolen */
     assert_string_equal(text, "kept");
     free(text);
@@ -112,14 +103,4 @@ static void test_cleanup_and_steal(void **state)
         (void)none;
     }
     assert_int_equal(fcntl(seen, F_GETFD), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overflow_aborts),  cmocka_unit_test(test_zero_sizes_are_pointers),
-        cmocka_unit_test(test_calloc_is_zeroed), cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_grow_keeps_items), cmocka_unit_test(test_cleanup_and_steal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

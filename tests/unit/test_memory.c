@@ -1,14 +1,12 @@
+/* Tests of lessons: how they are kept and found again. */
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "support/event_json.h"
-#include "turn/memory.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "support/test.h"
+#include "turn/prepare.h"
 
 static const char *memory_json(const struct memory *memory)
 {
@@ -18,9 +16,8 @@ static const char *memory_json(const struct memory *memory)
         "memory");
 }
 
-static void without_a_store_there_is_none(void **state)
+TEST(without_a_store_there_is_none)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct memory memory = memory_load(NULL, "anything", 5);
     assert_int_equal(memory.count, 0);
@@ -30,9 +27,8 @@ static void without_a_store_there_is_none(void **state)
     memory_release(&memory);
 }
 
-static void what_was_kept_is_found_by_its_words(void **state)
+TEST(lesson_is_found_by_its_words)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct store *store = store_open(":memory:", &err);
     if (!store)
@@ -53,15 +49,14 @@ static void what_was_kept_is_found_by_its_words(void **state)
     store_close(store);
 }
 
-static void memories_are_written_for_the_event_and_kept_on_their_line(void **state)
+TEST(memories_are_written_for_the_event_and_kept_on_their_line)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct store_memory items[] = {{.id = 7, .text = (char *)"one\n\n- two \"x\"", .score = 0.5}};
     struct memory memory = {.items = items, .count = 1};
     assert_string_equal(memory_json(&memory), "[{\"id\":7,\"text\":\"one\\n\\n- two \\\"x\\\"\",\"score\":0.5}]");
     memory_prompt(&text, &memory);
-    assert_non_null(strstr(text.buf, "\n- one - two \"x\"\n")); /* cannot make up an entry of its own */
+    assert_non_null(strstr(text.buf, "\n- one - two \"x\"\n")); /* cannot forge an entry */
 }
 
 static void assert_extract(const char *prompt, const char *text, const char *status, const char *expected)
@@ -71,9 +66,8 @@ static void assert_extract(const char *prompt, const char *text, const char *sta
     assert_string_equal(out.buf, expected);
 }
 
-static void a_finished_turn_leaves_a_sentence_or_two(void **state)
+TEST(a_finished_turn_leaves_a_sentence_or_two)
 {
-    (void)state;
     assert_extract("Fix  the\nparser.", "\n Fixed it in src/lines.c.\n", "done",
                    "Asked: Fix the parser. Result: Fixed it in src/lines.c.");
     assert_extract("Fix it", "No.", "failed", "");
@@ -84,9 +78,8 @@ static void a_finished_turn_leaves_a_sentence_or_two(void **state)
     assert_extract(NULL, NULL, NULL, "");
 }
 
-static void what_it_leaves_is_short_and_valid(void **state)
+TEST(what_it_leaves_is_short_and_valid)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     for (int i = 0; i < 5000; i++)
@@ -96,16 +89,4 @@ static void what_it_leaves_is_short_and_valid(void **state)
     assert_true(utf8_valid(out.buf, out.len));
     assert_true(utf8_count(out.buf, out.len) < 500);
     assert_non_null(strstr(out.buf, "…"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_store_there_is_none),
-        cmocka_unit_test(what_was_kept_is_found_by_its_words),
-        cmocka_unit_test(memories_are_written_for_the_event_and_kept_on_their_line),
-        cmocka_unit_test(a_finished_turn_leaves_a_sentence_or_two),
-        cmocka_unit_test(what_it_leaves_is_short_and_valid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

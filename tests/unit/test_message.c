@@ -1,3 +1,5 @@
+/* Tests of messages: roles, copies and their form in events. */
+
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -5,15 +7,10 @@
 #include "model/message.h"
 #include "model/provider.h"
 #include "support/event_json.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 
-#include <cmocka.h>
-
-static void roles_have_names(void **state)
+TEST(roles_have_names)
 {
-    (void)state;
     assert_string_equal(role_name(ROLE_SYSTEM), "system");
     assert_string_equal(role_name(ROLE_USER), "user");
     assert_string_equal(role_name(ROLE_ASSISTANT), "assistant");
@@ -48,9 +45,8 @@ static const char *messages_json(const struct message_list *list)
                       "messages");
 }
 
-static void lists_are_written_for_the_event(void **state)
+TEST(lists_are_written_for_the_event)
 {
-    (void)state;
     struct message_list list;
     fill(&list);
     assert_string_equal(messages_json(&list), filled);
@@ -58,7 +54,7 @@ static void lists_are_written_for_the_event(void **state)
     assert_string_equal(messages_json(&list), "[]");
 }
 
-static void what_a_provider_wants_back_is_read_back(void **state)
+TEST(what_a_provider_wants_back_is_read_back)
 {
     static const char text[] = "[{\"role\":\"assistant\",\"text\":\"so\",\"opaque\":{\"provider\":\"p\",\"x\":[1]}},"
                                "{\"role\":\"assistant\",\"text\":\"no\",\"opaque\":7}]";
@@ -66,7 +62,6 @@ static void what_a_provider_wants_back_is_read_back(void **state)
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct message_list list;
     struct event event;
-    (void)state;
     message_list_init(&list);
     strbuf_addf(&line, "{\"type\":\"turn.prepared\",\"messages\":%s}", text);
     assert_int_equal(event_decode(&event, &arena, line.buf, line.len, NULL), 0);
@@ -80,9 +75,8 @@ static void what_a_provider_wants_back_is_read_back(void **state)
     message_list_release(&list);
 }
 
-static void a_copy_is_deep(void **state)
+TEST(a_copy_is_deep)
 {
-    (void)state;
     struct message_list list, copy;
     fill(&list);
     message_list_copy(&copy, &list);
@@ -97,9 +91,8 @@ static void a_copy_is_deep(void **state)
     message_list_release(&copy); /* twice does no harm */
 }
 
-static void a_list_grows(void **state)
+TEST(a_list_grows)
 {
-    (void)state;
     struct message_list list;
     message_list_init(&list);
     for (int i = 0; i < 1000; i++)
@@ -108,26 +101,12 @@ static void a_list_grows(void **state)
     message_list_release(&list);
 }
 
-static void a_reply_is_released_whole(void **state)
+TEST(a_reply_is_released_whole)
 {
-    (void)state;
     struct model_reply reply = {.text = xstrdup("t"), .thinking = xstrdup("h"), .stop = xstrdup("s"), .call_count = 1};
     reply.calls = xcalloc(1, sizeof(*reply.calls));
     reply.calls[0] = (struct tool_call){.id = xstrdup("c"), .name = xstrdup("n"), .arguments = xstrdup("{}")};
     model_reply_release(&reply);
     assert_null(reply.calls);
     model_reply_release(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roles_have_names),
-        cmocka_unit_test(lists_are_written_for_the_event),
-        cmocka_unit_test(what_a_provider_wants_back_is_read_back),
-        cmocka_unit_test(a_copy_is_deep),
-        cmocka_unit_test(a_list_grows),
-        cmocka_unit_test(a_reply_is_released_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

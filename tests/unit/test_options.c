@@ -1,16 +1,13 @@
-/* The command line. Compiled in here, because the tests link the core and not the program. */
+/* Tests of the command line. Compiled in here, because the tests link the core and not the program. */
 
-#include "../../tui/options.c"
+#include "../../tui/cli/options.c"
 #include "base/strbuf.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #define ARGS_MAX 16
 
 /* "run --step x" → argv; words are split at spaces. */
-static int parse(struct options *options, const char *line, struct err *err)
+static int parse(struct cli_options *parsed, const char *line, struct err *err)
 {
     static char text[512];
     char *argv[ARGS_MAX] = {(char *)"keyturn"};
@@ -22,54 +19,56 @@ static int parse(struct options *options, const char *line, struct err *err)
         if (*at)
             *at++ = '\0';
     }
-    return options_parse(options, argc, argv, err);
+    return cli_options_parse(parsed, argc, argv, err);
+}
+
+static struct cli_options good_line(const char *line)
+{
+    struct cli_options parsed;
+    struct err err = ERR_INIT;
+    if (parse(&parsed, line, &err))
+        fail_msg("%s: %s", line, err.text);
+    return parsed;
 }
 
 static struct options good(const char *line)
 {
-    struct options options;
-    struct err err = ERR_INIT;
-    if (parse(&options, line, &err))
-        fail_msg("%s: %s", line, err.text);
-    return options;
+    return good_line(line).options;
 }
 
 static void refuses(const char *line, const char *part)
 {
-    struct options options;
+    struct cli_options parsed;
     struct err err = ERR_INIT;
-    assert_int_equal(parse(&options, line, &err), -1);
+    assert_int_equal(parse(&parsed, line, &err), -1);
     if (!strstr(err.text, part))
         fail_msg("%s: \"%s\" does not say \"%s\"", line, err.text, part);
-    options_release(&options);
+    cli_options_release(&parsed);
 }
 
-static void commands_and_operands(void **state)
+TEST(commands_and_operands)
 {
-    (void)state;
-    struct options options = good("");
-    assert_int_equal(options.command, COMMAND_NONE);
-    options = good("run fix");
-    assert_int_equal(options.command, COMMAND_RUN);
-    assert_string_equal(options.operand, "fix");
-    options = good("replay --headless -- --odd.jsonl");
-    assert_int_equal(options.command, COMMAND_REPLAY);
-    assert_string_equal(options.operand, "--odd.jsonl");
-    options = good("run -");
-    assert_string_equal(options.operand, "-");
+    struct cli_options line = good_line("");
+    assert_int_equal(line.command, COMMAND_NONE);
+    line = good_line("run fix");
+    assert_int_equal(line.command, COMMAND_RUN);
+    assert_string_equal(line.options.operand, "fix");
+    line = good_line("replay --headless -- --odd.jsonl");
+    assert_int_equal(line.command, COMMAND_REPLAY);
+    assert_string_equal(line.options.operand, "--odd.jsonl");
+    assert_string_equal(good("run -").operand, "-");
     refuses("replay", "needs FILE");
     refuses("replay a b", "takes one FILE");
     refuses("run a b", "quotes");
     refuses("demo x", "nothing but options");
-    assert_true(good("replay --help").help);
-    assert_true(good("--help").help);
-    assert_true(good("-h").help);
-    assert_true(good("doctor --version").version);
+    assert_true(good_line("replay --help").help);
+    assert_true(good_line("--help").help);
+    assert_true(good_line("-h").help);
+    assert_true(good_line("doctor --version").version);
 }
 
-static void every_way_to_give_a_value(void **state)
+TEST(every_way_to_give_a_value)
 {
-    (void)state;
     struct options options = good("run --workspace a --record=b --model scripted:x --web off --approve=allow "
                                   "--engine none --theme t x");
     assert_string_equal(options.workspace, "a");
@@ -80,7 +79,9 @@ static void every_way_to_give_a_value(void **state)
     assert_string_equal(options.engine, "none");
     assert_string_equal(options.theme, "t");
     assert_string_equal(options.operand, "x");
-    options = good("run x --break tool=a --break=path=b --budget steps=3 --budget wall_s=1 --step --serial");
+    struct cli_options line =
+        good_line("run x --break tool=a --break=path=b --budget steps=3 --budget wall_s=1 --step --serial");
+    options = line.options;
     assert_int_equal(options.breaks.count, 2);
     assert_string_equal(options.breaks.items[0], "tool=a");
     assert_string_equal(options.breaks.items[1], "path=b");
@@ -88,16 +89,15 @@ static void every_way_to_give_a_value(void **state)
     assert_true(options.step);
     assert_true(options.serial);
     assert_false(options.headless);
-    options_release(&options);
+    cli_options_release(&line);
     /* The value may look like an option: that is what was asked for. */
     assert_string_equal(good("run --record --odd x").record, "--odd");
     /* The last one counts. */
     assert_string_equal(good("run --model a --model b x").model, "b");
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     assert_true(good("replay f --speed 2").speed == 2);
     assert_true(good("replay f --speed 0").speed == 0);
     assert_true(good("replay f --speed .5").speed == 0.5);
@@ -116,9 +116,8 @@ static void numbers(void **state)
     refuses("replay f --until 99999999999999999999", "whole number");
 }
 
-static void what_was_meant(void **state)
+TEST(suggestions_for_unknown_options)
 {
-    (void)state;
     refuses("run --aprove allow x", "did you mean --approve");
     refuses("run --work x", "did you mean --workspace");
     refuses("run --headles", "did you mean --headless");
@@ -133,9 +132,8 @@ static void what_was_meant(void **state)
     refuses("--step", "needs a command");
 }
 
-static void values_that_are_missing_or_wrong(void **state)
+TEST(values_that_are_missing_or_wrong)
 {
-    (void)state;
     refuses("run --workspace", "--workspace DIR");
     refuses("run --workspace= x", "--workspace DIR");
     refuses("run --step=yes x", "takes no value");
@@ -144,32 +142,18 @@ static void values_that_are_missing_or_wrong(void **state)
     refuses("run --approve ask|deny x", "ask|deny|allow");
 }
 
-static void the_pages_hold_every_name(void **state)
+TEST(the_pages_hold_every_name)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf all = STRBUF_INIT;
-    options_help(&all);
+    cli_help(&all);
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
-        CLEANUP(free) char *name = xasprintf("keyturn %s", command_name((enum command)i));
+        CLEANUP(free) char *name = xasprintf("keyturn %s", cli_command_name((enum cli_command)i));
         assert_non_null(strstr(all.buf, name));
         CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
-        options_command_help(&page, (enum command)i);
+        cli_command_help(&page, (enum cli_command)i);
         for (size_t k = 0; k < COUNT_OF(table); k++) {
             CLEANUP(free) char *option = xasprintf("  --%s", table[k].name);
-            assert_true(!option_has(&table[k], (enum command)i) || strstr(page.buf, option));
+            assert_true(!option_has(&table[k], (enum cli_command)i) || strstr(page.buf, option));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_and_operands),
-        cmocka_unit_test(every_way_to_give_a_value),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(what_was_meant),
-        cmocka_unit_test(values_that_are_missing_or_wrong),
-        cmocka_unit_test(the_pages_hold_every_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The orchestrator with an author that has its scripts ready and a harness that does what a script's words say. */
+/* Tests of the orchestrator, with a fake author that has its scripts ready and a harness that does what a script's
+ * words say. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -7,10 +8,7 @@
 #include "event/emitter.h"
 #include "sandbox/orchestrator.h"
 #include "support/fake_pool.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 struct fixture {
     struct fake_clock clock;
@@ -38,7 +36,7 @@ struct fixture {
 static struct fixture *the;
 
 /* "result DATA", "fail TEXT", "step DATA" (an intermediate and the end), "nothing", "die", "hang". */
-static void answer(struct fake_channel *harness, const struct json *request)
+static void answer(struct fake_channel *config, const struct json *request)
 {
     const char *script = json_str(json_get(request, "script"), "");
     const char *rest = strchr(script, ' ') ? strchr(script, ' ') + 1 : "";
@@ -51,11 +49,11 @@ static void answer(struct fake_channel *harness, const struct json *request)
     else if (strncmp(script, "step", 4) == 0)
         strbuf_addf(&event, "\"type\":\"intermediate\",\"label\":\"l\",\"data\":%s", rest);
     if (event.len)
-        fake_channel_event(harness, 1, event.buf);
+        fake_channel_event(config, 1, event.buf);
     if (strcmp(script, "die") == 0)
-        fake_channel_end(harness, 1);
+        fake_channel_end(config, 1);
     else if (strcmp(script, "hang") != 0)
-        fake_channel_event(harness, 1, "\"type\":\"script_done\"");
+        fake_channel_event(config, 1, "\"type\":\"script_done\"");
 }
 
 static void hand_in(struct fixture *f)
@@ -132,7 +130,7 @@ static int set_up(void **state)
     fake_clock_init(&f->clock);
     f->loop = loop_new(&f->clock.base);
     fake_pool_init(&f->pool, f->loop);
-    f->pool.harness.asked = answer;
+    f->pool.config.asked = answer;
     f->emitter = (struct emitter){.emit = on_events};
     f->options = (struct orchestrator_options){
         .loop = f->loop, .pool = fake_pool(&f->pool), .timeout_s = 10, .emitter = &f->emitter};
@@ -183,7 +181,7 @@ static void expect(const struct fixture *f, bool success, size_t attempts, const
 
 /* ---- PLAN ---- */
 
-static void test_plan_that_works(void **state)
+TEST_WITH(plan_that_works, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("result {\"a\":1}", "result 2"));
@@ -194,7 +192,7 @@ static void test_plan_that_works(void **state)
     assert_int_equal(f->pool.spoilt, 0);
 }
 
-static void test_plan_is_fed_with_the_error(void **state)
+TEST_WITH(plan_is_fed_with_the_error, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->writes_for_ms = 500;
@@ -207,15 +205,15 @@ static void test_plan_is_fed_with_the_error(void **state)
     assert_int_equal(f->pool.taken, 3); /* each has a clean one */
 }
 
-static void test_plan_gives_up(void **state)
+TEST_WITH(plan_gives_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one", "fail two", "die", "result 4"));
     expect(f, false, 3, "3 attempts failed, the last with: Container stdout closed unexpectedly");
-    assert_int_equal(f->pool.spoilt, 3); /* a box in which a script failed serves nobody else */
+    assert_int_equal(f->pool.spoilt, 3); /* a box in which a script failed is not used again */
 }
 
-static void test_plan_of_one_attempt(void **state)
+TEST_WITH(plan_of_one_attempt, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->options.attempts = 1;
@@ -225,14 +223,14 @@ static void test_plan_of_one_attempt(void **state)
     assert_int_equal(f->pool.closed, 1);
 }
 
-static void test_plan_whose_author_gives_up(void **state)
+TEST_WITH(plan_whose_author_gives_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one"));
     expect(f, false, 1, "no other script was given (the last failed: one)");
 }
 
-static void test_plan_whose_author_says_why(void **state)
+TEST_WITH(plan_whose_author_gives_a_reason, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->word = "I cannot.\nSorry.";
@@ -241,7 +239,7 @@ static void test_plan_whose_author_says_why(void **state)
     assert_string_equal(f->record.closing, f->word);
 }
 
-static void test_an_author_that_cannot_be_asked(void **state)
+TEST_WITH(an_author_that_cannot_be_asked, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->word = "the model does not answer";
@@ -251,7 +249,7 @@ static void test_an_author_that_cannot_be_asked(void **state)
     assert_null(f->record.closing);
 }
 
-static void test_no_script_at_all(void **state)
+TEST_WITH(no_script_at_all, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, (const char *const[]){NULL});
@@ -259,7 +257,7 @@ static void test_no_script_at_all(void **state)
     assert_int_equal(f->pool.taken, 0);
 }
 
-static void test_no_script_but_a_long_word(void **state)
+TEST_WITH(no_script_but_a_long_word, set_up, tear_down)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf word = STRBUF_INIT, why = STRBUF_INIT;
@@ -274,7 +272,7 @@ static void test_no_script_but_a_long_word(void **state)
     expect(f, false, 0, why.buf);
 }
 
-static void test_no_sandbox(void **state)
+TEST_WITH(no_sandbox, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->pool.trouble = "bwrap is not installed";
@@ -285,7 +283,7 @@ static void test_no_sandbox(void **state)
 
 /* ---- INTERACTIVE ---- */
 
-static void test_steps_until_a_result(void **state)
+TEST_WITH(steps_until_a_result, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2", "fail three", "result 4"));
@@ -293,10 +291,10 @@ static void test_steps_until_a_result(void **state)
     assert_string_equal(f->errors.buf, "||three|");
     assert_true(f->record.attempts[0].result.step_done);
     assert_int_equal(f->pool.taken, 1);  /* one box, for all of them */
-    assert_int_equal(f->pool.spoilt, 1); /* and for nobody else: one failed in it */
+    assert_int_equal(f->pool.spoilt, 1); /* and not used again, because a script failed in it */
 }
 
-static void test_steps_until_the_author_is_done(void **state)
+TEST_WITH(steps_until_the_author_is_done, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->word = "That is all.";
@@ -306,35 +304,35 @@ static void test_steps_until_the_author_is_done(void **state)
     assert_int_equal(f->pool.spoilt, 0);
 }
 
-static void test_a_failed_step_at_the_end(void **state)
+TEST_WITH(a_failed_step_at_the_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("fail one"));
     expect(f, false, 1, "nothing more was to be done after 1 step");
 }
 
-static void test_the_same_result_again_stops(void **state)
+TEST_WITH(the_same_result_again_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2", "step  2", "step 3"));
     expect(f, false, 3, "the same result came 2 times running");
 }
 
-static void test_the_same_error_again_stops(void **state)
+TEST_WITH(the_same_error_again_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("fail x", "step 2", "fail x", "fail x", "result 1"));
     expect(f, false, 4, "the same result came 2 times running");
 }
 
-static void test_nothing_repeats_only_with_its_script(void **state)
+TEST_WITH(nothing_repeats_only_with_its_script, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("nothing 1", "nothing 2", "nothing 2", "result 1"));
     expect(f, false, 3, "the same result came 2 times running");
 }
 
-static void test_steps_are_used_up(void **state)
+TEST_WITH(steps_are_used_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->options.attempts = 3;
@@ -342,7 +340,7 @@ static void test_steps_are_used_up(void **state)
     expect(f, false, 3, "3 steps were used up without a result");
 }
 
-static void test_a_spoilt_box_is_replaced(void **state)
+TEST_WITH(a_spoilt_box_is_replaced, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "die", "result 3"));
@@ -351,9 +349,9 @@ static void test_a_spoilt_box_is_replaced(void **state)
     assert_int_equal(f->pool.spoilt, 1);
 }
 
-/* ---- cancelling ---- */
+/* ---- canceling ---- */
 
-static void test_cancel_at_every_moment(void **state)
+TEST_WITH(cancel_at_every_moment, set_up, tear_down)
 {
     struct fixture *f = *state;
     /* The author writes for 10 ms, the box takes 10, the script 1 or for ever, twice over. */
@@ -374,7 +372,7 @@ static void test_cancel_at_every_moment(void **state)
     assert_int_equal(f->pool.closed, 1);
 }
 
-static void test_cancel_between_steps(void **state)
+TEST_WITH(cancel_between_steps, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->writes_for_ms = 10;
@@ -384,7 +382,7 @@ static void test_cancel_between_steps(void **state)
     assert_int_equal(f->pool.spoilt, 0);
 }
 
-static void test_cancel_at_an_event(void **state)
+TEST_WITH(cancel_at_an_event, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->cancels_at_event = true;
@@ -392,7 +390,7 @@ static void test_cancel_at_an_event(void **state)
     expect(f, false, 1, "cancelled");
 }
 
-static void test_record_as_json(void **state)
+TEST_WITH(record_as_json, set_up, tear_down)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -410,35 +408,4 @@ static void test_record_as_json(void **state)
     assert_int_equal(json_int(json_get(json_at(attempts, 0), "tokens_in"), 0), 10);
     assert_int_equal(json_get(json_at(attempts, 0), "tokens_out")->type, JSON_NULL);
     assert_int_equal(json_int(json_get(json_at(attempts, 0), "latency_ms"), -1), 0);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_plan_that_works),
-        TEST(test_plan_is_fed_with_the_error),
-        TEST(test_plan_gives_up),
-        TEST(test_plan_of_one_attempt),
-        TEST(test_plan_whose_author_gives_up),
-        TEST(test_plan_whose_author_says_why),
-        TEST(test_an_author_that_cannot_be_asked),
-        TEST(test_no_script_at_all),
-        TEST(test_no_script_but_a_long_word),
-        TEST(test_no_sandbox),
-        TEST(test_steps_until_a_result),
-        TEST(test_steps_until_the_author_is_done),
-        TEST(test_a_failed_step_at_the_end),
-        TEST(test_the_same_result_again_stops),
-        TEST(test_the_same_error_again_stops),
-        TEST(test_nothing_repeats_only_with_its_script),
-        TEST(test_steps_are_used_up),
-        TEST(test_a_spoilt_box_is_replaced),
-        TEST(test_cancel_at_every_moment),
-        TEST(test_cancel_between_steps),
-        TEST(test_cancel_at_an_event),
-        TEST(test_record_as_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
-/* What the model reads and what the journal keeps of each outcome. */
+/* Tests of outcomes: what the model reads and what the journal keeps of each. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "tools/outcome.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 struct text {
     struct arena arena;
@@ -54,9 +50,8 @@ static void done_with(struct text *text)
     strbuf_release(&text->buf);
 }
 
-static void test_result_is_sent_as_it_is(void **state)
+TEST(result_is_sent_as_it_is)
 {
-    (void)state;
     struct text text;
     struct outcome outcome = outcome_result("c1", "read_file", xstrdup("{\"content\":\"a\"}"));
     assert_string_equal(outcome.call, "c1");
@@ -71,9 +66,8 @@ static void test_result_is_sent_as_it_is(void **state)
     done_with(&text);
 }
 
-static void test_timeout_says_so_and_is_no_refusal(void **state)
+TEST(timeout_is_not_a_denial)
 {
-    (void)state;
     struct text text;
     struct outcome outcome = outcome_timeout("c1", "slow", 45, true);
     message_of(&text, &outcome);
@@ -92,9 +86,8 @@ static void test_timeout_says_so_and_is_no_refusal(void **state)
     done_with(&text);
 }
 
-static void test_failure_names_its_cause(void **state)
+TEST(failure_names_its_cause)
 {
-    (void)state;
     struct text text;
     struct outcome outcome = outcome_failure("c1", "x", true, "no such file: %s", "a\"b");
     message_of(&text, &outcome);
@@ -112,9 +105,8 @@ static void test_failure_names_its_cause(void **state)
     done_with(&text);
 }
 
-static void test_every_denial_reads_differently(void **state)
+TEST(every_denial_reads_differently)
 {
-    (void)state;
     struct text texts[6];
     for (int i = 0; i < 6; i++) {
         struct outcome outcome = outcome_denied("c1", "x", (enum denial)i, "because %d", i);
@@ -132,9 +124,8 @@ static void test_every_denial_reads_differently(void **state)
     assert_int_equal(denial_from_name(NULL), -1);
 }
 
-static void test_the_reason_the_user_gave_is_in_message_and_details(void **state)
+TEST(the_reason_the_user_gave_is_in_message_and_details)
 {
-    (void)state;
     struct text text;
     struct outcome outcome = outcome_denied("c1", "write_file", DENIAL_WRITE_DENIED, "the user refused: use tabs");
     message_of(&text, &outcome);
@@ -157,9 +148,8 @@ static struct outcome artifact(void)
     };
 }
 
-static void test_artifact_says_how_to_read_it(void **state)
+TEST(artifact_explains_how_to_read_it)
 {
-    (void)state;
     struct text text;
     struct outcome outcome = artifact();
     message_of(&text, &outcome);
@@ -175,9 +165,8 @@ static void test_artifact_says_how_to_read_it(void **state)
     done_with(&text);
 }
 
-static void test_only_what_cannot_be_repeated_blocks(void **state)
+TEST(only_what_cannot_be_repeated_blocks)
 {
-    (void)state;
     struct outcome outcomes[] = {
         outcome_timeout("c", "t", 5, false),
         outcome_failure("c", "t", false, "x"),
@@ -193,9 +182,8 @@ static void test_only_what_cannot_be_repeated_blocks(void **state)
     }
 }
 
-static void test_names_are_those_of_the_events(void **state)
+TEST(names_are_those_of_the_events)
 {
-    (void)state;
     assert_string_equal(outcome_type_name(OUTCOME_RESULT), "result");
     assert_string_equal(outcome_type_name(OUTCOME_TIMEOUT), "timeout");
     assert_string_equal(outcome_type_name(OUTCOME_FAILURE), "failure");
@@ -203,19 +191,4 @@ static void test_names_are_those_of_the_events(void **state)
     assert_string_equal(outcome_type_name(OUTCOME_ARTIFACT), "artifact");
     assert_string_equal(denial_name(DENIAL_WRITE_DENIED), "write_denied");
     assert_string_equal(denial_name(DENIAL_PRE_HOOK), "pre_hook");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result_is_sent_as_it_is),
-        cmocka_unit_test(test_timeout_says_so_and_is_no_refusal),
-        cmocka_unit_test(test_failure_names_its_cause),
-        cmocka_unit_test(test_every_denial_reads_differently),
-        cmocka_unit_test(test_the_reason_the_user_gave_is_in_message_and_details),
-        cmocka_unit_test(test_artifact_says_how_to_read_it),
-        cmocka_unit_test(test_only_what_cannot_be_repeated_blocks),
-        cmocka_unit_test(test_names_are_those_of_the_events),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
-/* Files read as far as somebody looks. */
+/* Tests of files that are read only as far as the user scrolls. */
 
 #include "base/mem.h"
-#include "pager.h"
+#include "screen/pager.h"
 #include "support/scratch.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct pager *open_text(struct scratch *scratch, const char *text, size_t len)
 {
@@ -28,11 +24,10 @@ static void assert_line(struct pager *pager, size_t line, const char *want)
     assert_string_equal(got.buf, want);
 }
 
-static void lines_are_found_a_piece_at_a_time(void **state)
+TEST(lines_are_found_a_piece_at_a_time)
 {
     struct scratch scratch;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)state;
     scratch_init(&scratch);
     for (int i = 0; i < 100000; i++)
         strbuf_addf(&text, "line %d%s\n", i, i % 1000 ? "" : " thousand");
@@ -64,11 +59,10 @@ static void lines_are_found_a_piece_at_a_time(void **state)
     scratch_release(&scratch);
 }
 
-static void long_lines_and_nothing_at_all(void **state)
+TEST(long_lines_and_nothing_at_all)
 {
     struct scratch scratch;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    (void)state;
     scratch_init(&scratch);
     struct pager *pager = open_text(&scratch, "", 0);
     assert_false(pager_work(pager, 1000));
@@ -90,12 +84,11 @@ static void long_lines_and_nothing_at_all(void **state)
     scratch_release(&scratch);
 }
 
-/* A recording can name anything: what would block or is no file is not opened. */
-static void only_files_are_opened(void **state)
+/* A recording can name anything: a path that would block or is not a file is not opened. */
+TEST(only_files_are_opened)
 {
     struct scratch scratch;
     struct err err = ERR_INIT;
-    (void)state;
     scratch_init(&scratch);
     CLEANUP(free) char *fifo = scratch_path(&scratch, "art_fifo.txt");
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -104,14 +97,4 @@ static void only_files_are_opened(void **state)
     CLEANUP(free) char *missing = scratch_path(&scratch, "art_none.txt");
     assert_null(pager_open(missing, &err));
     scratch_release(&scratch);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_found_a_piece_at_a_time),
-        cmocka_unit_test(long_lines_and_nothing_at_all),
-        cmocka_unit_test(only_files_are_opened),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,18 @@
-/* Regular expressions: the same lines as the C library finds, in time that does not explode. */
+/* Patterns of search_files: what they find, what is refused, and that a hostile one ends in bounded time. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "tools/pattern.h"
+#include "support/test.h"
+#include "tools/search.h"
+#include <pthread.h>
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct pattern *compile(const char *text)
 {
     struct err err = ERR_INIT;
-    struct pattern *pattern = pattern_new(text, true, &err);
+    struct pattern *pattern = pattern_new(text, true, PATTERN_CPU_MS, NULL, &err);
     if (!pattern)
         fail_msg("%s: %s", text, err.text);
     return pattern;
@@ -24,29 +22,27 @@ static void expect_at(const char *text, const char *line, int at)
 {
     struct pattern *pattern = compile(text);
     size_t found = 0;
-    bool match = pattern_find(pattern, line, strlen(line), &found);
+    enum pattern_result match = pattern_find(pattern, line, strlen(line), &found);
     if (match != (at >= 0) || (match && (int)found != at))
         fail_msg("/%s/ in \"%s\": %d at %zu, not at %d", text, line, match, found, at);
     pattern_free(pattern);
 }
 
-static void test_plain(void **state)
+TEST(plain_text_is_taken_literally)
 {
-    (void)state;
     struct err err = ERR_INIT;
-    struct pattern *pattern = pattern_new("a.c*", false, &err);
+    struct pattern *pattern = pattern_new("a.c*", false, PATTERN_CPU_MS, NULL, &err);
     size_t at;
-    assert_true(pattern_find(pattern, "xxa.c*", 6, &at));
+    assert_int_equal(pattern_find(pattern, "xxa.c*", 6, &at), PATTERN_FOUND);
     assert_int_equal(at, 2);
-    assert_false(pattern_find(pattern, "abccc", 5, &at));
-    assert_false(pattern_find(pattern, "", 0, &at));
+    assert_int_equal(pattern_find(pattern, "abccc", 5, &at), PATTERN_NOT_FOUND);
+    assert_int_equal(pattern_find(pattern, "", 0, &at), PATTERN_NOT_FOUND);
     pattern_free(pattern);
     pattern_free(NULL);
 }
 
-static void test_what_everybody_writes(void **state)
+TEST(expressions_find_what_people_mean)
 {
-    (void)state;
     expect_at("abc", "xxabcxx", 2);
     expect_at("", "xyz", 0);
     expect_at("^int main\\(", "int main(void)", 0);
@@ -84,65 +80,90 @@ static void test_what_everybody_writes(void **state)
     expect_at("(a\\b|b )*c", "a b c", 2);
 }
 
-static void test_characters_not_bytes(void **state)
+TEST(expressions_match_characters_not_bytes)
 {
-    (void)state;
     expect_at("^.$", "é", 0);
     expect_at("^..$", "é", -1);
     expect_at("[à-ü]x", "aéx", 1);
     expect_at("[^a]$", "aé", 1);
     expect_at("é+", "aéé", 1);
-    expect_at("a.c",
-              "a\xff"
-              "c",
-              0);
-    expect_at("\xef\xbf\xbd", "a\xff", 1); /* malformed bytes read as U+FFFD */
     expect_at("\\é", "é", 0);
+    expect_at("\\w", "é", -1); /* \w \d \s \b are about ASCII */
     struct pattern *pattern = compile("a.c");
     size_t at;
-    assert_true(pattern_find(pattern, "x\0a\0c", 5, &at));
+    assert_int_equal(pattern_find(pattern, "x\0a\0c", 5, &at), PATTERN_FOUND);
     assert_int_equal(at, 2);
     pattern_free(pattern);
 }
 
-static void test_malformed(void **state)
+TEST(malformed_bytes_match_nothing_and_hide_nothing)
 {
-    (void)state;
+    expect_at("x.z", "x\xffz", -1);
+    expect_at("\xef\xbf\xbd", "a\xff", -1);
+    expect_at("needle", "caf\xe9 needle", 5);
+    expect_at("^caf", "caf\xe9 needle", 0);
+    expect_at("needle$", "caf\xe9 needle", 5);
+}
+
+TEST(what_perl_taught_works)
+{
+    expect_at("(?i)Needle", "a nEEDLE", 2);
+    expect_at("(a|b)\\1", "abba", 1);
+    expect_at("foo(?!bar)", "foobar food", 7);
+    expect_at("(?<=x)y", "yxy", 2);
+    expect_at("\\p{Lu}", "aÉ", 1);
+    expect_at("a\\Kb", "ab", 1);
+}
+
+TEST(malformed_expressions_are_refused)
+{
     static const char *const bad[][2] = {
-        {"(", "at character 2: a ( is not closed"},
-        {"a)", "at character 2: a ) closes nothing"},
-        {"[a", "a [ is not closed"},
-        {"[", "a [ is not closed"},
-        {"[b-a]", "a range ends before it begins"},
-        {"[[:what:]]", "unknown class"},
-        {"*a", "there is nothing to repeat"},
-        {"a|+", "there is nothing to repeat"},
-        {"(a)\\1", "back references are not supported"},
-        {"a\\", "it ends with a backslash"},
-        {"é\\q", "at character 3: unknown escape"},
-        {"[\\q]", "unknown escape"},
-        {"(?=a)", "only (?:…) is supported"},
-        {"a{3,2}", "a repetition like this is not possible"},
-        {"a{2000}", "a repetition like this is not possible"},
+        {"(", "at character 2: missing closing parenthesis"},
+        {"a)", "at character 2: unmatched closing parenthesis"},
+        {"[a", "at character 3: missing terminating ]"},
+        {"[b-a]", "range out of order"},
+        {"[[:what:]]", "unknown POSIX class name"},
+        {"*a", "at character 1: quantifier does not follow a repeatable item"},
+        {"a|+", "quantifier does not follow a repeatable item"},
+        {"a\\", "\\ at end of pattern"},
+        {"é\\q", "at character 3: unrecognized character follows \\"},
+        {"a{3,2}", "numbers out of order"},
+        {"a{70000}", "number too big"},
         {"((a{100}){100}){100}", "too large"},
+        {"(?<=a*)b", "lookbehind assertion is not fixed length"},
+        {"\\C", "using \\C is disabled"},
+        {"\xff", "UTF-8 error"},
+        {"(*LIMIT_MATCH=4000000000)a", "it may not begin with (*"},
+        {"(*NO_START_OPT)a", "it may not begin with (*"},
+        {"(*CR)a", "it may not begin with (*"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct err err = ERR_INIT;
-        if (pattern_new(bad[i][0], true, &err))
+        if (pattern_new(bad[i][0], true, PATTERN_CPU_MS, NULL, &err))
             fail_msg("%s is taken", bad[i][0]);
         if (!strstr(err.text, bad[i][1]))
             fail_msg("%s: %s", bad[i][0], err.text);
     }
-    CLEANUP(strbuf) struct strbuf deep = STRBUF_INIT;
-    for (int i = 0; i < 400; i++)
-        strbuf_addch(&deep, '(');
+}
+
+static void expect_refused(const char *part, int times, const char *why)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    for (int i = 0; i < times; i++)
+        strbuf_addstr(&text, part);
     struct err err = ERR_INIT;
-    assert_null(pattern_new(deep.buf, true, &err));
-    assert_non_null(strstr(err.text, "nested too deeply"));
-    for (int i = 0; i < 1000; i++)
-        strbuf_addch(&deep, 'x');
-    assert_null(pattern_new(deep.buf, true, &err));
-    assert_string_equal(err.text, "the regular expression is longer than 1000 bytes");
+    assert_null(pattern_new(text.buf, true, PATTERN_CPU_MS, NULL, &err));
+    if (!strstr(err.text, why))
+        fail_msg("%s, %d times: %s", part, times, err.text);
+}
+
+TEST(large_expressions_are_refused)
+{
+    expect_refused("x", 4097, "the regular expression is longer than 4096 bytes");
+    expect_refused("x", 1000000, "the regular expression is longer than 4096 bytes");
+    expect_refused("(", 400, "too deeply nested");
+    expect_refused("(?=", 400, "too deeply nested");
+    expect_refused("(?:a{9999}b{9999}){9999}", 100, "too large");
 }
 
 /* The C library as judge of small random expressions over a small alphabet. */
@@ -161,7 +182,7 @@ static void random_expression(struct strbuf *out, int depth)
     static const char *const repeats[] = {"", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,1}", "{2,}"};
     uint32_t parts = 1 + roll(3);
     for (uint32_t i = 0; i < parts; i++) {
-        if (depth < 3 && roll(3) == 0) {
+        if (depth < 2 && roll(3) == 0) {
             strbuf_addch(out, '(');
             random_expression(out, depth + 1);
             if (roll(2)) {
@@ -176,10 +197,9 @@ static void random_expression(struct strbuf *out, int depth)
     }
 }
 
-static void test_like_the_c_library(void **state)
+TEST(expressions_match_like_the_c_library)
 {
-    (void)state;
-    size_t matches = 0, others = 0;
+    size_t matches = 0, others = 0, expensive = 0;
     for (uint32_t round = 0; round < 3000; round++) {
         seed = 77000 + round;
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -191,7 +211,7 @@ static void test_like_the_c_library(void **state)
         regex_t theirs;
         assert_int_equal(regcomp(&theirs, text.buf, REG_EXTENDED), 0);
         struct pattern *ours = compile(text.buf);
-        for (int k = 0; k < 20; k++) {
+        for (int k = 0, limit = 20; k < limit; k++) {
             char line[16];
             size_t len = roll(sizeof(line) - 1);
             for (size_t i = 0; i < len; i++)
@@ -200,7 +220,11 @@ static void test_like_the_c_library(void **state)
             regmatch_t where;
             bool expected = regexec(&theirs, line, 1, &where, 0) == 0;
             size_t at;
-            if (pattern_find(ours, line, len, &at) != expected)
+            enum pattern_result result = pattern_find(ours, line, len, &at);
+            if (result == PATTERN_TOO_EXPENSIVE)
+                limit = 0;
+            expensive += result == PATTERN_TOO_EXPENSIVE;
+            if (result != PATTERN_TOO_EXPENSIVE && result != (expected ? PATTERN_FOUND : PATTERN_NOT_FOUND))
                 fail_msg("/%s/ in \"%s\": must%s match", text.buf, line, expected ? "" : " not");
             matches += expected;
             others += !expected;
@@ -208,45 +232,101 @@ static void test_like_the_c_library(void **state)
         pattern_free(ours);
         regfree(&theirs);
     }
-    assert_true(matches > 1000 && others > 1000);
+    assert_true(matches > 1000 && others > 1000 && expensive < 100);
 }
 
-static void test_time_does_not_explode(void **state)
+/* Each of these takes years, a lot of memory or a lot of stack if nothing stops it. */
+static const char *const hostile[] = {
+    "((((a+)+)+)+)+[cd]",
+    "(a*)*(a*)*(a*)*[cd]",
+    "(a|aa|aaa)+[cd]",
+    "(.{0,50}){30}[cd]",
+    "a.*b.*a.*b.*.*[cd]",
+    "[ab]*+[cd]",                                    /* few steps, each over the whole line */
+    "(?:(?=.*+)(?=.*+)(?=.*+)(?=.*+)(?=.*+).)*[cd]", /* the same at each character */
+    "(?:(?=(.*+))(?=(.*+))(?=\\1)(?=\\2).)*[cd]",
+    "(?:a|b|(?R))*[cd]", /* recursion */
+    "^(?:(?1)|(a|b(?1)))*[cd]",
+    "((?<=a{200}|b{200}|(?:ab){100}|(?:a|b){255})[ab])*[cd]", /* a lookbehind at each character */
+    "(?:(a|b)*\\1)*[cd]",
+    "(?>a|b|(?=(?>.*)).)*[cd]",
+    "(?:[ab]{1,65535}){1,3}[cd]",
+    "(((((a?){99}){9}){9})b?)*[cd]",
+};
+
+/* A line of 64 KiB, the longest that search_files reads. */
+static char *hostile_line(void)
 {
-    (void)state;
-    static const char *const slow[] = {"(a|b)*a(a|b){18}c", "(a*)*(a*)*(a*)*c", "((((a+)+)+)+)+c",
-                                       "a.*b.*c.*d",        "(a|aa|aaa)+c",     "(.{0,50}){30}c"};
     char *line = xmalloc(65536);
     for (size_t i = 0; i < 65536; i++)
         line[i] = i % 3 ? 'a' : 'b';
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (size_t i = 0; i < COUNT_OF(slow); i++) {
-        struct err err = ERR_INIT;
-        struct pattern *pattern = pattern_new(slow[i], true, &err);
-        size_t at;
-        if (pattern)
-            assert_false(pattern_find(pattern, line, 65536, &at));
-        else
-            assert_non_null(strstr(err.text, "too large"));
-        pattern_free(pattern);
-    }
-    /* Nothing, repeated: takes no instructions, and must take no time. */
-    pattern_free(compile("((((((){1000}){1000}){1000}){1000}){1000}){1000}"));
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    assert_true(end.tv_sec - begin.tv_sec < 60);
-    free(line);
+    return line;
 }
 
-int main(void)
+static double thread_cpu_s(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_what_everybody_writes),
-        cmocka_unit_test(test_characters_not_bytes),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_like_the_c_library),
-        cmocka_unit_test(test_time_does_not_explode),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+TEST(hostile_expressions_end_within_the_cpu_time_of_a_search)
+{
+    CLEANUP(free) char *line = hostile_line();
+    for (size_t i = 0; i < COUNT_OF(hostile); i++) {
+        struct err err = ERR_INIT;
+        struct pattern *pattern = pattern_new(hostile[i], true, 100, NULL, &err);
+        if (!pattern && !strstr(err.text, "too large"))
+            fail_msg("%s: %s", hostile[i], err.text);
+        double begin = thread_cpu_s();
+        enum pattern_result result = PATTERN_NOT_FOUND;
+        size_t at;
+        for (int k = 0; pattern && k < 10000 && result != PATTERN_TOO_EXPENSIVE; k++) {
+            result = pattern_find(pattern, line, k % 2 ? 300 : 65536, &at);
+            assert_int_not_equal(result, PATTERN_FOUND);
+        }
+        if (pattern && result != PATTERN_TOO_EXPENSIVE)
+            fail_msg("%s takes no time", hostile[i]);
+        if (thread_cpu_s() - begin > 5) /* 0.1 s, and what sanitizers add to the last step */
+            fail_msg("%s takes %.1f s", hostile[i], thread_cpu_s() - begin);
+        pattern_free(pattern);
+    }
+}
+
+static atomic_bool cancelled;
+
+static void *cancel_soon(void *none)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    atomic_store(&cancelled, true);
+    return none;
+}
+
+TEST(cancelling_ends_a_match)
+{
+    CLEANUP(free) char *line = hostile_line();
+    for (size_t i = 0; i < COUNT_OF(hostile); i++) {
+        struct err err = ERR_INIT;
+        struct pattern *pattern = pattern_new(hostile[i], true, 3600000, &cancelled, &err);
+        if (!pattern)
+            continue;
+        atomic_store(&cancelled, false);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+        size_t at;
+        while (!atomic_load(&cancelled))
+            assert_int_not_equal(pattern_find(pattern, line, 65536, &at), PATTERN_FOUND);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        pattern_free(pattern);
+    }
+}
+
+TEST(empty_repeats_take_no_time)
+{
+    struct err err = ERR_INIT;
+    struct pattern *pattern =
+        pattern_new("((((((){1000}){1000}){1000}){1000}){1000}){1000}", true, PATTERN_CPU_MS, NULL, &err);
+    if (!pattern)
+        assert_non_null(strstr(err.text, "too large"));
+    pattern_free(pattern);
 }

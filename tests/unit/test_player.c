@@ -1,15 +1,13 @@
-/* Stepping through a recording: whatever way a position is reached, the session there is the fold of so many lines. */
+/* Tests of stepping through a recording: on every way to a position, the session there is the fold of the lines before
+ * it. */
 
+#include "app/player.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "player.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define DEMO SOURCE_DIR "/fixtures/demo.jsonl"
 
@@ -40,9 +38,8 @@ static void check_session(const struct player *player, size_t position)
     session_release(&fresh);
 }
 
-static void test_every_position_both_ways(void **state)
+TEST(every_position_both_ways)
 {
-    (void)state;
     struct player *player = open_player(DEMO);
     size_t count = player_count(player);
     assert_true(count > 40);
@@ -59,9 +56,8 @@ static void test_every_position_both_ways(void **state)
 
 /* Wherever one comes from, the session is the one that a fold from the beginning gives, and its texts are there
  * already: the pool that all of them share does not grow. */
-static void test_ten_thousand_leaps(void **state)
+TEST(ten_thousand_leaps)
 {
-    (void)state;
     struct player *player = open_player(DEMO);
     size_t count = player_count(player);
     char **want = xcalloc(count + 1, sizeof(*want));
@@ -101,9 +97,8 @@ static void test_ten_thousand_leaps(void **state)
     player_free(player);
 }
 
-static void test_a_budget_goes_piece_by_piece(void **state)
+TEST(a_budget_goes_piece_by_piece)
 {
-    (void)state;
     struct player *player = open_player(DEMO);
     assert_false(player_seek(player, 30, 7));
     assert_int_equal(player_position(player), 7);
@@ -115,9 +110,8 @@ static void test_a_budget_goes_piece_by_piece(void **state)
     player_free(player);
 }
 
-static void test_jumps_and_marks(void **state)
+TEST(jumps_and_marks)
 {
-    (void)state;
     struct player *player = open_player(DEMO);
     size_t steps = 0, at;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -154,9 +148,8 @@ static void test_jumps_and_marks(void **state)
     player_free(player);
 }
 
-static void test_programs_that_end_badly_are_errors(void **state)
+TEST(programs_that_end_badly_are_errors)
 {
-    (void)state;
     struct player *player = open_player(SOURCE_DIR "/tests/screens/cases/program-ends/ends.jsonl");
     size_t found = 0;
     assert_true(player_seek(player, 1, 0));
@@ -166,9 +159,8 @@ static void test_programs_that_end_badly_are_errors(void **state)
     player_free(player);
 }
 
-static void test_a_bad_line_stops_it(void **state)
+TEST(a_bad_line_stops_it)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-player-", &err);
     CLEANUP(free) char *path = xasprintf("%s/bad.jsonl", folder);
@@ -187,7 +179,7 @@ static void test_a_bad_line_stops_it(void **state)
     assert_int_equal(player_next_error(player, false), SIZE_MAX);
     assert_non_null(player_fault(player));
     player_free(player);
-    /* Nobody has to come to it: looking for marks finds it too. */
+    /* The player need not reach it: a search for marks finds it too. */
     player = open_player(path);
     assert_true(player_scan(player, 100));
     assert_non_null(strstr(player_fault(player), "line 3 is broken: "));
@@ -207,9 +199,8 @@ static double cpu_ms(void)
 
 /* Not a limit in milliseconds, which would depend on the machine: of what folding all of it costs, a step back near the
  * end is a small part. */
-static void test_a_step_back_is_cheap_in_a_long_one(void **state)
+TEST(a_step_back_is_cheap_in_a_long_one)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-player-", &err);
     CLEANUP(free) char *path = xasprintf("%s/long.jsonl", folder);
@@ -234,15 +225,4 @@ static void test_a_step_back_is_cheap_in_a_long_one(void **state)
     assert_int_equal(player_position(player), count - 100);
     player_free(player);
     assert_int_equal(file_remove_tree(folder, &err), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_position_both_ways),           cmocka_unit_test(test_ten_thousand_leaps),
-        cmocka_unit_test(test_a_budget_goes_piece_by_piece),       cmocka_unit_test(test_jumps_and_marks),
-        cmocka_unit_test(test_programs_that_end_badly_are_errors), cmocka_unit_test(test_a_bad_line_stops_it),
-        cmocka_unit_test(test_a_step_back_is_cheap_in_a_long_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
-/* The pool in virtual time: what is kept warm, who gets a box, and what there is to know of them. */
+/* Tests of the pool in virtual time: which boxes it keeps warm, which caller gets one, and what it reports. */
 
 #include "base/mem.h"
 #include "base/waiter.h"
 #include "support/pool_world.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_warm_before_the_first(void **state)
+TEST_WITH(warm_before_the_first, world_begin, world_end)
 {
-    (void)state;
     world_open(2, 0, &world_local);
     world_run_ms(50);
     assert_pool(starting, 2);
@@ -39,9 +34,8 @@ static void test_warm_before_the_first(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-static void test_overflow_and_order(void **state)
+TEST_WITH(overflow_and_order, world_begin, world_end)
 {
-    (void)state;
     struct caller callers[7];
     world_open(2, 1, &world_local);
     for (size_t i = 0; i < COUNT_OF(callers); i++)
@@ -75,9 +69,8 @@ static void test_overflow_and_order(void **state)
     assert_int_equal(world.alive, 2);
 }
 
-static void test_backoff(void **state)
+TEST_WITH(backoff, world_begin, world_end)
 {
-    (void)state;
     struct caller first, second, third;
     world.fails = "no image";
     world_open(1, 1, &world_local);
@@ -112,9 +105,8 @@ static void test_backoff(void **state)
     assert_non_null(first.box);
 }
 
-static void test_nothing_kept_warm(void **state)
+TEST_WITH(nothing_kept_warm, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(0, 1, &world_local);
     world_run_ms(1000);
@@ -125,7 +117,7 @@ static void test_nothing_kept_warm(void **state)
     assert_string_equal(caller.why, "needs a host");
     free(caller.why);
     world_run_ms(100000);
-    assert_int_equal(world.started, 1); /* nobody asks: nothing is tried */
+    assert_int_equal(world.started, 1); /* no caller waits: no start is tried */
     world.cannot = NULL;
     world_ask(&caller);
     world_run_ms(1000);
@@ -135,9 +127,8 @@ static void test_nothing_kept_warm(void **state)
     assert_int_equal(world.alive, 0);
 }
 
-static void test_lazy(void **state)
+TEST_WITH(lazy, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world.lazy = true;
     scratch_write(&world.scratch, "rooms", "in the way");
@@ -146,7 +137,7 @@ static void test_lazy(void **state)
     assert_int_equal(world.started, 0);
     world_ask(&caller);
     world_run_ms(100);
-    assert_non_null(strstr(caller.why, "rooms")); /* that no room can be had is told then */
+    assert_non_null(strstr(caller.why, "rooms")); /* the caller then learns that no scratch folder can be made */
     free(caller.why);
     scratch_remove(&world.scratch, "rooms");
     world_run_ms(1000);
@@ -160,9 +151,8 @@ static void test_lazy(void **state)
 }
 
 /* A caller that has a box waits for the one that comes back, however much trouble there is with others. */
-static void test_trouble_beside_a_box(void **state)
+TEST_WITH(trouble_beside_a_box, world_begin, world_end)
 {
-    (void)state;
     struct caller first, second;
     world_open(1, 1, &world_local);
     world_ask(&first);
@@ -189,9 +179,8 @@ static void free_at_once(void *user, struct box *box, const char *why)
     world.pool = NULL;
 }
 
-static void test_from_within(void **state)
+TEST_WITH(from_within, world_begin, world_end)
 {
-    (void)state;
     struct caller callers[3] = {{0}, {0}, {0}};
     world_open(1, 0, &world_local);
     pool_take(world.pool, give_at_once, &callers[0]);
@@ -203,9 +192,8 @@ static void test_from_within(void **state)
     assert_int_equal(world.alive, 0);
 }
 
-static void test_freed_in_every_state(void **state)
+TEST_WITH(freed_in_every_state, world_begin, world_end)
 {
-    (void)state;
     struct caller callers[3];
     world_open(3, 0, &world_local);
     world_run_ms(1000);
@@ -229,12 +217,11 @@ static void on_watched(void *user)
     ++*(size_t *)user;
 }
 
-static void test_boxes_are_listed(void **state)
+TEST_WITH(boxes_are_listed, world_begin, world_end)
 {
     struct pool_box boxes[4];
     struct caller caller;
     size_t told = 0;
-    (void)state;
     world.start_ms = 5;
     world_open(2, 0, &world_local);
     pool_watch(world.pool, on_watched, &told);
@@ -270,9 +257,8 @@ static void note_known(struct waiter *waiter)
     told++;
 }
 
-static void test_who_waits_for_the_tools_hears_of_them(void **state)
+TEST_WITH(waiting_caller_gets_the_tools, world_begin, world_end)
 {
-    (void)state;
     struct waiter first = {.wake = note_known}, second = {.wake = note_known}, third = {.wake = note_known};
     told = 0;
     world.lazy = true;
@@ -294,9 +280,8 @@ static void test_who_waits_for_the_tools_hears_of_them(void **state)
     assert_int_equal(told, 3);
 }
 
-static void test_who_waits_for_the_tools_hears_that_there_is_no_box(void **state)
+TEST_WITH(waiting_caller_learns_that_no_box_starts, world_begin, world_end)
 {
-    (void)state;
     struct waiter waiter = {.wake = note_known};
     told = 0;
     world.tools = "/t";
@@ -309,10 +294,9 @@ static void test_who_waits_for_the_tools_hears_that_there_is_no_box(void **state
     assert_true(pool_tools_known(world.pool));
 }
 
-/* What the tools may do is to be known before anybody runs a script: a box is made just to ask. */
-static void test_tools_are_asked_for(void **state)
+/* The effects of the tools must be known before the first script: the pool starts a box only to ask for them. */
+TEST_WITH(tools_are_asked_for, world_begin, world_end)
 {
-    (void)state;
     world.lazy = true;
     world.tools = "/t";
     world.ready = "{\"tools\":[\"look\",\"old\"],\"effects\":{\"look\":\"READ_ONLY\"}}";
@@ -330,10 +314,9 @@ static void test_tools_are_asked_for(void **state)
     assert_null(toolset_find(tools, "none"));
 }
 
-/* Without a folder there are none, and nobody need be asked; where none can be started it is tried once. */
-static void test_tools_are_not_asked_for_in_vain(void **state)
+/* Without a folder there are no tools, so no box is started for them. If none can be started, it is tried once. */
+TEST_WITH(tools_are_not_asked_for_in_vain, world_begin, world_end)
 {
-    (void)state;
     world.lazy = true;
     world_open(2, 0, &world_local);
     world_run_ms(1000);
@@ -348,35 +331,12 @@ static void test_tools_are_not_asked_for_in_vain(void **state)
     assert_false(pool_tools(world.pool)->told);
 }
 
-/* A harness of an older version says nothing of effects. */
-static void test_an_older_harness(void **state)
+/* A harness of an older version does not report effects. */
+TEST_WITH(an_older_harness, world_begin, world_end)
 {
-    (void)state;
     world.ready = "{\"tools\":[\"look\"]}";
     world_open(1, 0, &world_local);
     world_run_ms(200);
     assert_false(pool_tools(world.pool)->chosen);
     assert_int_equal(pool_tools(world.pool)->count, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_warm_before_the_first, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_overflow_and_order, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_backoff, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_nothing_kept_warm, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_lazy, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_trouble_beside_a_box, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_from_within, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_freed_in_every_state, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_boxes_are_listed, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_tools_are_asked_for, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_of_them, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_who_waits_for_the_tools_hears_that_there_is_no_box, world_begin,
-                                        world_end),
-        cmocka_unit_test_setup_teardown(test_tools_are_not_asked_for_in_vain, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_an_older_harness, world_begin, world_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
-/* Boxes that come back: wiped, or retired and replaced. */
+/* Tests of boxes that come back: wiped, or retired and replaced. */
 
 #include "base/mem.h"
 #include "support/pool_world.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_wiped_on_return(void **state)
+TEST_WITH(wiped_on_return, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 0, &world_local);
     world_ask(&caller);
@@ -49,9 +44,8 @@ static void test_wiped_on_return(void **state)
     assert_pool(idle, 1);
 }
 
-static void test_replaced(void **state)
+TEST_WITH(replaced, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 0, &world_local);
     world_ask(&caller);
@@ -77,7 +71,7 @@ static void test_replaced(void **state)
     world_run_ms(1000);
     pool_give(world.pool, caller.box, true);
     world_run_ms(1000);
-    /* One that says something while nobody asked. */
+    /* A box that sends output without a request. */
     world.boxes->noisy = true;
     world_ask(&caller);
     world_run_ms(1000);
@@ -90,16 +84,15 @@ static void test_replaced(void **state)
     assert_pool(retired, 4);
 }
 
-static void test_death(void **state)
+TEST_WITH(death, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 0, &world_local);
     world_ask(&caller);
     world_run_ms(1000);
     caller.box->listener.gone(caller.box->listener.user, caller.box, "killed");
     world_run_ms(1000);
-    assert_int_equal(world.alive, 1); /* whoever has it still has it */
+    assert_int_equal(world.alive, 1); /* its holder still has it */
     assert_pool(busy, 1);
     pool_give(world.pool, caller.box, true);
     world_run_ms(1000);
@@ -115,7 +108,7 @@ static void test_death(void **state)
     assert_int_equal(world.started, 3);
     assert_pool(idle, 1);
     assert_pool(retired, 2);
-    /* One that never served anybody is a start that failed, and not tried again at once. */
+    /* A box that never served a caller counts as a failed start and is not replaced at once. */
     world.boxes->listener.gone(world.boxes->listener.user, world.boxes, "killed");
     world_run_ms(100);
     assert_pool(failed, 1);
@@ -126,10 +119,9 @@ static void test_death(void **state)
     assert_null(pool_status(world.pool).trouble);
 }
 
-/* Boxes that are of no use from the beginning are not tried without pause, and whoever waits hears why. */
-static void test_noisy_before_its_first_use(void **state)
+/* Boxes that fail from the beginning are not restarted without a pause, and waiting callers get the reason. */
+TEST_WITH(noisy_before_its_first_use, world_begin, world_end)
 {
-    (void)state;
     struct caller first, second;
     world.noisy = true;
     world_open(1, 0, &world_local);
@@ -158,10 +150,9 @@ static void test_noisy_before_its_first_use(void **state)
     assert_non_null(second.box);
 }
 
-/* The result has come, the script goes on. */
-static void test_a_script_that_goes_on(void **state)
+/* The result has come, and the script keeps running. */
+TEST_WITH(script_that_keeps_running, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 0, &world_local);
     world_ask(&caller);
@@ -185,10 +176,9 @@ static void test_a_script_that_goes_on(void **state)
     assert_pool(retired, 1);
 }
 
-/* … and whoever comes next has another box, where there may be one more. */
-static void test_a_script_that_goes_on_holds_up_nobody(void **state)
+/* … and the next caller gets another box, if one more is allowed. */
+TEST_WITH(running_script_delays_no_caller, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 1, &world_local);
     world_ask(&caller);
@@ -210,7 +200,7 @@ static void test_a_script_that_goes_on_holds_up_nobody(void **state)
     world_run_ms(1000);
     assert_int_equal(world.alive, 1); /* what was made for the rush is gone */
     assert_pool(retired, 0);
-    /* Nobody waits: nothing is made, however slow it is. */
+    /* No caller waits: no box is started, however slow that is. */
     world_ask(&caller);
     world_run_ms(1000);
     caller.box->busy = true;
@@ -228,9 +218,8 @@ static void answer(struct box *box, const char *data)
     box->channel.received(&box->channel, line, strlen(line));
 }
 
-static void test_wiped_from_inside(void **state)
+TEST_WITH(wiped_from_inside, world_begin, world_end)
 {
-    (void)state;
     struct caller caller;
     world_open(1, 0, &world_distant);
     world_ask(&caller);
@@ -256,18 +245,4 @@ static void test_wiped_from_inside(void **state)
     world_run_ms(60000); /* no answer */
     assert_pool(retired, 2);
     assert_pool(idle, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wiped_on_return, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_replaced, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_death, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_noisy_before_its_first_use, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_a_script_that_goes_on, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_a_script_that_goes_on_holds_up_nobody, world_begin, world_end),
-        cmocka_unit_test_setup_teardown(test_wiped_from_inside, world_begin, world_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

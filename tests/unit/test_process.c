@@ -1,5 +1,5 @@
-/* Processes: deadlines, asking and killing, what keyturn-launch says, engines that fail, leftovers, stop commands and
- * the user's terminal. The descriptors and streams below them are in test_child*.c. */
+/* Tests of processes: deadlines, ending and killing, the reports of keyturn-launch, failing engines, leftovers, stop
+ * commands and the user's terminal. Tests of descriptors and streams are in test_child*.c. */
 
 #include "base/file.h"
 #include "base/launcher.h"
@@ -7,21 +7,18 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* One process and what it told. */
+/* One process and what it reported. */
 static struct {
     struct loop *loop;
     struct process *process;
@@ -109,10 +106,10 @@ static void run(const struct process_spec *spec)
     assert_int_equal(it.ends, 1);
 }
 
-/* For an engine and, behind the prefix, for the program in it. */
+/* For an engine and, after the prefix, for the program in it. */
 static const char *const engine_env[] = {"PATH=/usr/bin:/bin", LAUNCH_PREFIX "PATH=/usr/bin:/bin", NULL};
 
-/* An engine in the shape of a shell: it says something, then becomes keyturn-launch. */
+/* A shell as an engine: it prints something, then becomes keyturn-launch. */
 static char *engine_command(const char *before, const char *options, const char *program)
 {
     return xasprintf("%s; exec '%s' --mark %s --cwd / -- sh -c '%s'", before, it.launcher, options, program);
@@ -146,9 +143,8 @@ static int descriptors(void)
 
 /* ---- direct ---- */
 
-static void test_a_command(void **state)
+TEST_WITH(a_command, set_up, tear_down)
 {
-    (void)state;
     run(&(struct process_spec){
         .argv = ARGV("sh", "-c", "cat; echo bad >&2; exit 3"), .input = "typed\n", .input_len = 6});
     assert_string_equal(it.out.buf, "typed\n");
@@ -165,9 +161,8 @@ static void test_a_command(void **state)
     assert_string_equal(err.text, "cannot start /no/such: No such file or directory");
 }
 
-static void test_a_timeout_kills(void **state)
+TEST_WITH(a_timeout_kills, set_up, tear_down)
 {
-    (void)state;
     run(&(struct process_spec){.argv = ARGV("sh", "-c", "trap '' TERM; sleep 100"), .timeout_ms = 30});
     assert_true(it.end.timed_out && it.end.forced && !it.end.asked);
     assert_int_equal(it.end.signum, SIGKILL);
@@ -191,11 +186,10 @@ static void kill_twice(void)
     process_kill(it.process, 0);
 }
 
-static void test_asking_then_killing(void **state)
+TEST_WITH(asking_then_killing, set_up, tear_down)
 {
     static const char *const polite[] = {"sh", "-c", "trap 'exit 5' TERM; echo x; while :; do sleep 0.01; done", NULL};
     static const char *const deaf[] = {"sh", "-c", "trap '' TERM; echo x; while :; do sleep 0.01; done", NULL};
-    (void)state;
     it.heard = kill_gently;
     run(&(struct process_spec){.argv = deaf});
     assert_true(it.end.asked && it.end.forced && !it.end.timed_out);
@@ -221,9 +215,8 @@ static void free_it(void)
     it.process = NULL;
 }
 
-static void test_freeing_from_callbacks(void **state)
+TEST_WITH(freeing_from_callbacks, set_up, tear_down)
 {
-    (void)state;
     it.heard = free_it;
     CLEANUP(free) char *engine = engine_command("echo engine >&2", "--control", "echo x >&2; sleep 100");
     CLEANUP(free) char *marked = engine_command("echo engine >&2", "", "echo x >&2; sleep 1");
@@ -242,9 +235,8 @@ static void test_freeing_from_callbacks(void **state)
     process_free(NULL);
 }
 
-static void test_no_descriptor_stays(void **state)
+TEST_WITH(no_descriptor_stays, set_up, tear_down)
 {
-    (void)state;
     int before = 0;
     for (int i = 0; i < 6; i++) {
         run(&(struct process_spec){.argv = ARGV("true"), .keep_input = true});
@@ -260,9 +252,8 @@ static void test_no_descriptor_stays(void **state)
     assert_int_equal(descriptors(), before);
 }
 
-static void test_a_terminal_of_its_own(void **state)
+TEST_WITH(a_terminal_of_its_own, set_up, tear_down)
 {
-    (void)state;
     run(&(struct process_spec){.argv = ARGV("sh", "-c", "test -t 0 && test -t 2 && echo on a terminal; exit 4"),
                                .open = PROCESS_PTY,
                                .keep_input = true});
@@ -270,11 +261,10 @@ static void test_a_terminal_of_its_own(void **state)
     assert_int_equal(it.end.exit_code, 4);
 }
 
-/* ---- behind keyturn-launch ---- */
+/* ---- run by keyturn-launch ---- */
 
-static void test_nothing_outlives_a_launched_process(void **state)
+TEST_WITH(nothing_outlives_a_launched_process, set_up, tear_down)
 {
-    (void)state;
     struct process_spec spec = {.argv = ARGV("sh", "-c", "setsid sleep 100 >/dev/null 2>&1 & echo $!; exit 2"),
                                 .env = ARGV("PATH=/usr/bin:/bin"),
                                 .cwd = "/tmp",
@@ -292,9 +282,8 @@ static void test_nothing_outlives_a_launched_process(void **state)
     assert_goes((int)strtol(it.out.buf, NULL, 10));
 }
 
-static void test_a_launched_process_that_does_not_start(void **state)
+TEST_WITH(a_launched_process_that_does_not_start, set_up, tear_down)
 {
-    (void)state;
     struct process_spec spec = {
         .argv = ARGV("no-such-program"), .env = ARGV("PATH=/bin"), .cwd = "/", .launcher = PROCESS_LAUNCHED};
     run(&spec);
@@ -310,9 +299,8 @@ static void test_a_launched_process_that_does_not_start(void **state)
 
 /* ---- in an engine ---- */
 
-static void test_words_of_an_engine(void **state)
+TEST_WITH(words_of_an_engine, set_up, tear_down)
 {
-    (void)state;
     for (int deaf = 0; deaf < 2; deaf++) {
         CLEANUP(free)
         char *command = engine_command("echo careful >&2", deaf ? "" : "--control", "echo out; echo err >&2; exit 7");
@@ -329,9 +317,8 @@ static void test_words_of_an_engine(void **state)
     }
 }
 
-static void test_an_engine_that_fails(void **state)
+TEST_WITH(an_engine_that_fails, set_up, tear_down)
 {
-    (void)state;
     for (int deaf = 0; deaf < 2; deaf++) {
         run(&(struct process_spec){.argv = ARGV("sh", "-c", "echo no image >&2; exit 125"),
                                    .env = engine_env,
@@ -342,7 +329,7 @@ static void test_an_engine_that_fails(void **state)
         assert_string_equal(it.engine.buf, "no image\n");
         assert_string_equal(it.err.buf, "");
     }
-    /* It began, and then nobody said how it ended. */
+    /* It started, and then no report says how it ended. */
     CLEANUP(free)
     char *command = xasprintf("'%s' --mark --control --cwd / -- sh -c 'echo x; sleep 100' & launcher=$!; sleep 0.2; "
                               "kill -KILL $launcher; exit 9",
@@ -352,9 +339,8 @@ static void test_an_engine_that_fails(void **state)
     assert_int_equal(it.end.status, 9);
 }
 
-static void test_limits_are_blamed(void **state)
+TEST_WITH(limits_are_blamed, set_up, tear_down)
 {
-    (void)state;
     CLEANUP(free) char *command = engine_command(":", "--control --files 1", "head -c 3000000 /dev/zero > $FILE");
     CLEANUP(free) char *variable = xasprintf(LAUNCH_PREFIX "FILE=/tmp/keyturn-test-process-%d", (int)getpid());
     run(&(struct process_spec){.argv = ARGV("sh", "-c", command),
@@ -374,9 +360,8 @@ static void test_limits_are_blamed(void **state)
 }
 
 /* Where no sandbox is around it, a program that kills its launcher is found by its name. */
-static void test_leftovers_without_their_launcher(void **state)
+TEST_WITH(leftovers_without_their_launcher, set_up, tear_down)
 {
-    (void)state;
     CLEANUP(free) char *name = xasprintf("test-process-%d", (int)getpid());
     CLEANUP(free) char *variable = xasprintf(LAUNCH_PREFIX LAUNCH_NAME "=%s", name);
     const char *const argv[] = {
@@ -396,9 +381,8 @@ static void test_leftovers_without_their_launcher(void **state)
 
 /* ---- stop commands ---- */
 
-static void test_stop_commands(void **state)
+TEST_WITH(stop_commands, set_up, tear_down)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-process-", &err);
     static const struct {
@@ -419,9 +403,8 @@ static void test_stop_commands(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-static void test_stop_commands_of_a_deaf_engine(void **state)
+TEST_WITH(stop_commands_of_a_deaf_engine, set_up, tear_down)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-process-", &err);
     CLEANUP(free) char *pid = xasprintf("%s/pid", folder);
@@ -447,9 +430,8 @@ static void test_stop_commands_of_a_deaf_engine(void **state)
 
 /* ---- the user's terminal ---- */
 
-static void test_on_the_users_terminal(void **state)
+TEST_WITH(on_the_users_terminal, set_up, tear_down)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct process_end end;
     struct sigaction before, after;
@@ -472,9 +454,8 @@ static void test_on_the_users_terminal(void **state)
     assert_string_equal(err.text, "cannot start no-such-editor: it is not in PATH");
 }
 
-static void test_what_it_prints_on_the_users_terminal(void **state)
+TEST_WITH(what_it_prints_on_the_users_terminal, set_up, tear_down)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct process_end end;
     CLEANUP(strbuf) struct strbuf said = STRBUF_INIT;
@@ -491,10 +472,9 @@ static void test_what_it_prints_on_the_users_terminal(void **state)
     assert_int_equal(process_read_in_terminal(&spec, &said, 1000, &end, &err), -1);
 }
 
-/* Job control: who stops the process stops whoever waits for it, and both go on together. */
-static void test_a_suspended_process_suspends_us(void **state)
+/* Job control: stopping the process also stops the program that waits for it, and both continue together. */
+TEST_WITH(a_suspended_process_suspends_us, set_up, tear_down)
 {
-    (void)state;
     int status;
     pid_t waiting = fork();
     if (waiting == 0) {
@@ -511,10 +491,9 @@ static void test_a_suspended_process_suspends_us(void **state)
     assert_int_equal(WEXITSTATUS(status), 8);
 }
 
-/* Ctrl-Z goes to the whole process group: whoever reads what it prints is suspended too. */
-static void test_a_suspended_process_suspends_its_reader(void **state)
+/* Ctrl-Z goes to the whole process group: the reader of its output is suspended too. */
+TEST_WITH(a_suspended_process_suspends_its_reader, set_up, tear_down)
 {
-    (void)state;
     int status;
     pid_t reading = fork();
     if (reading == 0) {
@@ -532,31 +511,4 @@ static void test_a_suspended_process_suspends_its_reader(void **state)
     assert_int_equal(waitpid(reading, &status, 0), reading);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 8);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_command),
-        TEST(test_a_timeout_kills),
-        TEST(test_asking_then_killing),
-        TEST(test_freeing_from_callbacks),
-        TEST(test_no_descriptor_stays),
-        TEST(test_a_terminal_of_its_own),
-        TEST(test_nothing_outlives_a_launched_process),
-        TEST(test_a_launched_process_that_does_not_start),
-        TEST(test_words_of_an_engine),
-        TEST(test_an_engine_that_fails),
-        TEST(test_limits_are_blamed),
-        TEST(test_leftovers_without_their_launcher),
-        TEST(test_stop_commands),
-        TEST(test_stop_commands_of_a_deaf_engine),
-        TEST(test_on_the_users_terminal),
-        TEST(test_what_it_prints_on_the_users_terminal),
-        TEST(test_a_suspended_process_suspends_us),
-        TEST(test_a_suspended_process_suspends_its_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,22 @@
-/* Programs in a workspace, where nothing is around them and in bubblewrap: the same rules hold. Real processes; nothing
- * here depends on how long anything takes, but for what waits until it comes. */
+/* Tests of programs in a workspace, without a sandbox and in bubblewrap: the same rules hold. They use real processes
+ * and never depend on how long something takes; they wait until it happens. */
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/disk_limit.h"
 #include "sandbox/engines_program.h"
+#include "sandbox/limits.h"
 #include "support/program_rig.h"
-#include "workspace/disk_watch.h"
+#include "support/test.h"
 #include "workspace/program_vector.h"
 #include "workspace/workspace.h"
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define VARS(...)                                             \
@@ -29,9 +26,18 @@
 static struct program_rig rig;
 static const char *engine;
 
-static int begin(void **state)
+static int begin_bare(void **state)
 {
     (void)state;
+    engine = "none";
+    program_rig_open(&rig, engine, NULL);
+    return 0;
+}
+
+static int begin_in_bwrap(void **state)
+{
+    (void)state;
+    engine = "bwrap";
     program_rig_open(&rig, engine, NULL);
     return 0;
 }
@@ -43,6 +49,19 @@ static int end(void **state)
     return 0;
 }
 
+/* The same test without a sandbox and in bubblewrap. */
+#define PROGRAM_TEST(NAME)                          \
+    static void check_##NAME(void);                 \
+    TEST_WITH(NAME##_bare, begin_bare, end)         \
+    {                                               \
+        check_##NAME();                             \
+    }                                               \
+    TEST_WITH(NAME##_in_bwrap, begin_in_bwrap, end) \
+    {                                               \
+        check_##NAME();                             \
+    }                                               \
+    static void check_##NAME(void)
+
 static void run(struct program_spec spec)
 {
     struct err err = ERR_INIT;
@@ -52,9 +71,8 @@ static void run(struct program_spec spec)
         fail_msg("%s", err.text);
 }
 
-static void test_streams_and_codes(void **state)
+PROGRAM_TEST(streams_and_codes)
 {
-    (void)state;
     program_rig_sh(&rig, "echo out; echo err >&2; exit 9");
     assert_string_equal(rig.result.out.buf, "out\n");
     assert_string_equal(rig.result.err.buf, "err\n");
@@ -64,14 +82,13 @@ static void test_streams_and_codes(void **state)
     program_rig_sh(&rig, "kill -SEGV $$");
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_int_equal(rig.result.end.signum, SIGSEGV);
-    /* What it says of itself is not what we say of it. */
+    /* A program cannot forge the launcher's report. */
     program_rig_sh(&rig, "(echo exit 3 >&3) 2>/dev/null; exit 1");
     assert_int_equal(rig.result.end.exit_code, 1);
 }
 
-static void test_what_cannot_be_started(void **state)
+PROGRAM_TEST(what_cannot_be_started)
 {
-    (void)state;
     run((struct program_spec){.cmd = "no-such-program"});
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_string_equal(rig.result.end.why, "cannot start no-such-program: No such file or directory");
@@ -85,9 +102,8 @@ static void test_what_cannot_be_started(void **state)
     assert_false(program_rig_run(&rig, &(struct program_spec){.cmd = "true", .env = VARS({"A=B", "x"})}, &err));
 }
 
-static void test_input_and_arguments(void **state)
+PROGRAM_TEST(input_and_arguments)
 {
-    (void)state;
     run((struct program_spec){.cmd = "sh",
                               .args = ARGS("-c", "cat; printf '%s|' \"$@\" \"$K\"", "sh", "a b", "{name}", "{{", ""),
                               .input = "in\n",
@@ -98,9 +114,8 @@ static void test_input_and_arguments(void **state)
     assert_int_equal(rig.result.end.exit_code, 0);
 }
 
-static void test_folders_and_variables(void **state)
+PROGRAM_TEST(folders_and_variables)
 {
-    (void)state;
     run((struct program_spec){
         .cmd = "sh",
         .cwd = "work/new/dir",
@@ -113,7 +128,7 @@ static void test_folders_and_variables(void **state)
     struct stat st;
     struct err err = ERR_INIT;
     assert_int_equal(beneath_lstat(rig.ws->root, "out/f", &st, &err), 0);
-    /* Each has a run folder of its own, however quickly they follow. */
+    /* Each has its own run folder, however quickly they follow each other. */
     CLEANUP(strbuf) struct strbuf seen = STRBUF_INIT;
     for (int i = 0; i < 3; i++) {
         program_rig_sh(&rig, "echo $RUN_DIR");
@@ -122,9 +137,8 @@ static void test_folders_and_variables(void **state)
     }
 }
 
-static void test_time_is_limited(void **state)
+PROGRAM_TEST(time_is_limited)
 {
-    (void)state;
     run((struct program_spec){
         .cmd = "sh", .args = ARGS("-c", "trap '' TERM; echo on; while :; do sleep 1; done"), .timeout_ms = 300});
     assert_true(rig.result.end.timed_out);
@@ -133,9 +147,8 @@ static void test_time_is_limited(void **state)
     assert_int_equal(program_timeout_ms(-3), 10000);
 }
 
-static void test_nothing_is_left(void **state)
+PROGRAM_TEST(nothing_is_left)
 {
-    (void)state;
     /* In another session, twice removed, deaf. */
     program_rig_sh(
         &rig,
@@ -155,10 +168,9 @@ static void test_nothing_is_left(void **state)
     assert_int_equal(program_rig_count("sleep 98762"), 0);
 }
 
-/* Where nothing is around it, it may do away with who sees to that. */
-static void test_nothing_is_left_without_a_launcher(void **state)
+/* Without a sandbox, a program may kill its launcher. */
+PROGRAM_TEST(nothing_is_left_without_a_launcher)
 {
-    (void)state;
     if (strcmp(engine, "none") != 0)
         skip();
     program_rig_sh(&rig, "(setsid sleep 98771.$MARK &); sleep 0.2; kill -9 $PPID; exec sleep 98771.$MARK");
@@ -182,9 +194,8 @@ static void test_nothing_is_left_without_a_launcher(void **state)
 }
 
 /* However many there are. */
-static void test_many_are_left(void **state)
+PROGRAM_TEST(many_are_left)
 {
-    (void)state;
     program_rig_sh(&rig, "i=0; while [ $i -lt 100 ]; do setsid sleep 98774.$MARK & i=$((i+1)); done; sleep 0.5");
     assert_int_equal(rig.result.end.exit_code, 0);
     assert_int_equal(rig.result.end.left_count, PROCESS_LEFT_MAX);
@@ -208,9 +219,8 @@ static void never(void *user, struct program_result *take_result)
     fail();
 }
 
-static void test_freed_while_it_runs(void **state)
+PROGRAM_TEST(freed_while_it_runs)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct program_spec spec = {.cmd = "sh",
                                 .args = ARGS("-c", "setsid sleep 98763.$MARK & setsid sleep 98763.$MARK & wait")};
@@ -234,7 +244,7 @@ static void test_freed_while_it_runs(void **state)
     program_free(NULL);
 }
 
-/* In a process of its own: starts something that wants to stay, says where its files are, and waits to be killed. */
+/* In a separate process: starts a program that wants to stay, reports where its files are, and waits to be killed. */
 static _Noreturn void start_and_wait(int told)
 {
     struct err err = ERR_INIT;
@@ -253,9 +263,8 @@ static _Noreturn void start_and_wait(int told)
         pause();
 }
 
-static void test_it_dies_with_us(void **state)
+PROGRAM_TEST(it_dies_with_us)
 {
-    (void)state;
     int ends[2];
     CLEANUP(strbuf) struct strbuf folder = STRBUF_INIT;
     assert_int_equal(pipe(ends), 0);
@@ -272,9 +281,8 @@ static void test_it_dies_with_us(void **state)
     assert_int_equal(file_remove_tree(folder.buf, NULL), 0);
 }
 
-static void test_output_is_bounded(void **state)
+PROGRAM_TEST(output_is_bounded)
 {
-    (void)state;
     program_rig_close(&rig);
     program_rig_open(&rig, engine, &(struct programs_options){.max_output = 1000});
     program_rig_sh(&rig, "head -c 300000 /dev/zero | tr '\\0' x; echo short >&2");
@@ -283,9 +291,8 @@ static void test_output_is_bounded(void **state)
     assert_string_equal(rig.result.err.buf, "short\n");
 }
 
-static void test_records(void **state)
+PROGRAM_TEST(records)
 {
-    (void)state;
     recorder_forget(&rig.recorder);
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 2"), .cwd = "work"});
     assert_string_equal(recorder_text(&rig.recorder),
@@ -302,9 +309,8 @@ static struct env_vars give_token(void *user)
     return (struct env_vars){vars, COUNT_OF(vars)};
 }
 
-static void test_provider_and_host(void **state)
+PROGRAM_TEST(provider_and_host)
 {
-    (void)state;
     setenv("KEYTURN_TEST_HOST", "host", 1);
     program_rig_close(&rig);
     program_rig_open(&rig, engine, &(struct programs_options){.provider = {give_token, NULL}, .host_env = true});
@@ -320,10 +326,9 @@ static void test_provider_and_host(void **state)
     unsetenv("KEYTURN_TEST_HOST");
 }
 
-/* Whatever is around them, nothing of ours but what is harmless; keys are in our environment. */
-static void test_a_bare_environment(void **state)
+/* With every engine, a program gets only harmless variables of ours; keys are in our environment. */
+PROGRAM_TEST(a_bare_environment)
 {
-    (void)state;
     setenv("KEYTURN_TEST_HOST", "host", 1);
     setenv("TZ", "Asia/Tokyo", 1);
     setenv("LC_TIME", "C", 1);
@@ -337,9 +342,8 @@ static void test_a_bare_environment(void **state)
     unsetenv("LC_TIME");
 }
 
-static void test_limits(void **state)
+PROGRAM_TEST(limits)
 {
-    (void)state;
     struct program_limits limits = {.memory_mb = 64, .pids = 12};
     run((struct program_spec){
         .cmd = "python3", .args = ARGS("-c", "b = bytearray(200 << 20); print(len(b))"), .limits = limits});
@@ -358,7 +362,7 @@ static const char together[] = "import mmap, time\n"
                                "time.sleep(30)\n"
                                "print('reached')";
 
-/* It was seen with more than it may have, and that is told. */
+/* Its memory was seen above the limit, and that is reported. */
 static void expect_seen(unsigned limit)
 {
     unsigned said = 0, seen = 0;
@@ -372,9 +376,8 @@ static void expect_seen(unsigned limit)
 }
 
 /* By a control group where one can be had, else because keyturn-launch watches. */
-static void test_limits_of_all_processes(void **state)
+PROGRAM_TEST(limits_of_all_processes)
 {
-    (void)state;
     bool whole = programs_capabilities(rig.programs).whole_limits;
     run((struct program_spec){.cmd = "python3", .args = ARGS("-c", together), .limits = {.memory_mb = 64}});
     assert_string_equal(rig.result.out.buf, "");
@@ -387,7 +390,7 @@ static void test_limits_of_all_processes(void **state)
     }
     program_rig_sh(&rig, "echo sane");
     assert_string_equal(rig.result.out.buf, "sane\n");
-    /* So do those that nobody said. */
+    /* So do the default limits. */
     struct sandbox_engines engines = {0};
     assert_int_equal(sandbox_engines_load(&engines, NULL, NULL), 0);
     struct program_vector vector = {.engine = sandbox_engines_find(&engines, engine),
@@ -400,9 +403,8 @@ static void test_limits_of_all_processes(void **state)
     sandbox_engines_release(&engines);
 }
 
-static void test_limits_without_a_control_group(void **state)
+PROGRAM_TEST(limits_without_a_control_group)
 {
-    (void)state;
     struct sandbox_engines engines = {0};
     assert_int_equal(sandbox_engines_load(&engines, NULL, NULL), 0);
     struct sandbox_engine alone = *sandbox_engines_find(&engines, engine);
@@ -436,14 +438,14 @@ static void test_limits_without_a_control_group(void **state)
     program_rig_open(&rig, engine, NULL);
 }
 
-static void test_disk_is_limited(void **state)
+PROGRAM_TEST(disk_is_limited)
 {
-    (void)state;
     rig.ws->policy.max_disk_bytes = 3 << 20;
     program_rig_sh(&rig, "head -c 1000000 /dev/zero > work/a");
     assert_int_equal(rig.result.end.exit_code, 0);
     assert_false(rig.result.end.over_limit);
-    /* One file cannot be larger than all of them may, whether it is seen in time or not; several together are told. */
+    /* One file cannot exceed the limit for all of them, whether that is seen in time or not; several together are
+     * reported. */
     program_rig_sh(&rig, "head -c 9000000 /dev/zero > work/b; head -c 2000000 /dev/zero > work/c");
     struct stat st;
     assert_int_equal(beneath_lstat(rig.ws->root, "work/b", &st, NULL), 0);
@@ -452,10 +454,9 @@ static void test_disk_is_limited(void **state)
     assert_non_null(rig.result.end.why);
 }
 
-/* It need not end for that, and who only stands in a full workspace is left alone. */
-static void test_disk_is_watched(void **state)
+/* The program need not end for that, and one that only runs in a full workspace is left alone. */
+PROGRAM_TEST(disk_is_watched)
 {
-    (void)state;
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "i=0; while :; do head -c 200000 /dev/zero > work/$i; i=$((i+1)); sleep 0.1; done");
     assert_true(rig.result.end.over_limit);
@@ -475,19 +476,17 @@ static void test_disk_is_watched(void **state)
     assert_string_equal(rig.result.out.buf, "gone\n");
 }
 
-/* Who counts leaves no traces. */
-static void test_modes_stay(void **state)
+/* Counting leaves no traces. */
+PROGRAM_TEST(modes_stay)
 {
-    (void)state;
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "mkdir -p d/e; chmod 000 d/e d; sleep 1.2; stat -c %a d");
     assert_string_equal(rig.result.out.buf, "0\n");
 }
 
 /* Nothing is hidden by going down in many places. */
-static void test_deep_branches_are_watched(void **state)
+PROGRAM_TEST(deep_branches_are_watched)
 {
-    (void)state;
     rig.ws->policy.max_disk_bytes = 4 << 20;
     run((struct program_spec){.cmd = "python3",
                               .args = ARGS("-c", "import os, time\n"
@@ -508,10 +507,9 @@ static void test_deep_branches_are_watched(void **state)
     assert_non_null(strstr(rig.result.why, "the workspace is full: it has "));
 }
 
-/* One that ended by itself was not killed. */
-static void test_full_at_the_end(void **state)
+/* A program that exited was not killed. */
+PROGRAM_TEST(full_at_the_end)
 {
-    (void)state;
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "for i in 1 2 3; do head -c 900000 /dev/zero > work/$i; done");
     assert_true(rig.result.end.over_limit);
@@ -527,57 +525,26 @@ static void never_told(void *user, const char *why)
 }
 
 /* Program and workspace may go while a thread counts. */
-static void test_nobody_waits_for_a_count(void **state)
+PROGRAM_TEST(counting_delays_no_program)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct workspace_policy policy = {.max_disk_bytes = 1};
     struct workspace *ws = workspace_create(&(struct workspace_options){.base = rig.folder}, "goes", &policy, &err);
     assert_non_null(ws);
-    struct disk_watch *watch = disk_watch_new(rig.loop, ws, never_told, never_told, NULL);
+    struct disk_watch *watch =
+        disk_watch_new(rig.loop, beneath_fd(ws->root), ws->policy.max_disk_bytes, never_told, never_told, NULL);
     disk_watch_finish(watch);
     disk_watch_free(watch);
     assert_int_equal(workspace_cleanup(ws, &err), 0);
     workspace_free(ws);
     loop_free(rig.loop); /* waits for the thread */
     rig.loop = loop_new(clock_system());
-    assert_null(disk_watch_new(rig.loop, rig.ws, never_told, never_told, NULL));
+    assert_null(disk_watch_new(rig.loop, beneath_fd(rig.ws->root), rig.ws->policy.max_disk_bytes, never_told,
+                               never_told, NULL));
 }
 
-static int run_with(const char *name)
+TEST(remote_engine_cannot_run_programs)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_streams_and_codes, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_started, begin, end),
-        cmocka_unit_test_setup_teardown(test_input_and_arguments, begin, end),
-        cmocka_unit_test_setup_teardown(test_folders_and_variables, begin, end),
-        cmocka_unit_test_setup_teardown(test_time_is_limited, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing_is_left, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing_is_left_without_a_launcher, begin, end),
-        cmocka_unit_test_setup_teardown(test_many_are_left, begin, end),
-        cmocka_unit_test_setup_teardown(test_freed_while_it_runs, begin, end),
-        cmocka_unit_test_setup_teardown(test_it_dies_with_us, begin, end),
-        cmocka_unit_test_setup_teardown(test_output_is_bounded, begin, end),
-        cmocka_unit_test_setup_teardown(test_records, begin, end),
-        cmocka_unit_test_setup_teardown(test_provider_and_host, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_bare_environment, begin, end),
-        cmocka_unit_test_setup_teardown(test_limits, begin, end),
-        cmocka_unit_test_setup_teardown(test_limits_of_all_processes, begin, end),
-        cmocka_unit_test_setup_teardown(test_limits_without_a_control_group, begin, end),
-        cmocka_unit_test_setup_teardown(test_disk_is_limited, begin, end),
-        cmocka_unit_test_setup_teardown(test_disk_is_watched, begin, end),
-        cmocka_unit_test_setup_teardown(test_modes_stay, begin, end),
-        cmocka_unit_test_setup_teardown(test_deep_branches_are_watched, begin, end),
-        cmocka_unit_test_setup_teardown(test_full_at_the_end, begin, end),
-        cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_count, begin, end),
-    };
-    engine = name;
-    return _cmocka_run_group_tests(name, tests, COUNT_OF(tests), NULL, NULL);
-}
-
-static void test_who_cannot(void **state)
-{
-    (void)state;
     struct sandbox_engines engines;
     struct err err = ERR_INIT;
     assert_int_equal(sandbox_engines_load(&engines, NULL, &err), 0);
@@ -587,13 +554,4 @@ static void test_who_cannot(void **state)
         err.text,
         "the engine ssh cannot run programs: the workspace is not on its machine (use bwrap, podman or docker)");
     sandbox_engines_release(&engines);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_cannot)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    failed += run_with("none");
-    failed += run_with("bwrap");
-    return failed ? 1 : 0;
 }

@@ -1,22 +1,19 @@
-/* Engines that fail, and what tells them from programs that do. One without a line to keyturn-launch hears its word on
+/* Tests of engines that fail, and how that differs from a failing program. An engine without a control line reports on
  * standard error. */
 
 #include "base/mem.h"
 #include "sandbox/engines.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include "workspace/workspace.h"
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* "deaf" has no line to us, like docker, nor has "binary"; "dead" never gets to a program, and "mute" says nothing
- * about it either. */
+/* "deaf" and "binary" have no control line, like docker; "dead" never starts the program, and "mute" does not even
+ * report that. */
 static const char text[] =
     "{\"deaf\": {\"unsafe\": true, \"argv\": [\"{harness}\"], \"program\": {\"argv\": [\"sh\", \"-c\", "
     "\"echo a warning >&2; exec \\\"$@\\\"\", \"sh\", \"{launcher}\", \"{command...}\"]}},"
@@ -67,38 +64,35 @@ static void run(struct program_spec spec)
         fail_msg("%s", err.text);
 }
 
-static void test_an_engine_that_fails(void **state)
+TEST_WITH(an_engine_that_fails, NULL, end)
 {
-    (void)state;
     open_with("dead");
     run((struct program_spec){.cmd = "true"});
     assert_true(rig.result.end.engine_failed);
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_string_equal(rig.result.why, "the sandbox dead failed (status 125): Cannot connect to the daemon.");
-    assert_string_equal(rig.result.err.buf, ""); /* it is no output of the program's */
+    assert_string_equal(rig.result.err.buf, ""); /* it is not output of the program */
     run((struct program_spec){.cmd = "true", .tty = true, .keep_input = true});
     assert_true(rig.result.end.engine_failed);
     assert_non_null(strstr(rig.result.why, "Cannot connect to the daemon."));
 }
 
-static void test_an_engine_that_says_nothing(void **state)
+TEST_WITH(silent_engine, NULL, end)
 {
-    (void)state;
     open_with("mute");
     run((struct program_spec){.cmd = "true"});
     assert_true(rig.result.end.engine_failed);
     assert_string_equal(rig.result.why, "the sandbox mute failed (status 0)");
 }
 
-static void test_without_a_line(void **state)
+TEST_WITH(without_a_line, NULL, end)
 {
-    (void)state;
     open_with("deaf");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "echo out; echo err >&2; exit 125")});
     assert_false(rig.result.end.engine_failed);
     assert_int_equal(rig.result.end.exit_code, 125);
     assert_string_equal(rig.result.out.buf, "out\n");
-    /* What the engine says on the way is not the program's, nor are the words of keyturn-launch. */
+    /* Neither the engine's own output nor keyturn-launch's words count as the program's. */
     assert_string_equal(rig.result.err.buf, "err\n");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 127")});
     assert_int_equal(rig.result.end.exit_code, 127); /* its own */
@@ -109,10 +103,9 @@ static void test_without_a_line(void **state)
     assert_string_equal(rig.result.out.buf, "x\r\n");
 }
 
-/* An exit code of 137 is not what SIGKILL comes to, and what a program says of itself is not what we say of it. */
-static void test_signals_without_a_line(void **state)
+/* An exit code of 137 does not mean SIGKILL, and a program cannot forge the launcher's report. */
+TEST_WITH(signals_without_a_line, NULL, end)
 {
-    (void)state;
     open_with("deaf");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "printf end >&2; kill -KILL $$")});
     assert_int_equal(rig.result.end.exit_code, -1);
@@ -133,9 +126,8 @@ static void test_signals_without_a_line(void **state)
 }
 
 /* With a line to us the engine may speak on the way, too. */
-static void test_an_engine_that_warns(void **state)
+TEST_WITH(an_engine_that_warns, NULL, end)
 {
-    (void)state;
     open_with("warns");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "echo err >&2")});
     assert_int_equal(rig.result.end.exit_code, 0);
@@ -143,9 +135,8 @@ static void test_an_engine_that_warns(void **state)
 }
 
 /* Bytes are bytes: a NUL before the word does not hide it. */
-static void test_a_word_behind_anything(void **state)
+TEST_WITH(a_word_behind_anything, NULL, end)
 {
-    (void)state;
     open_with("binary");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 6")});
     assert_false(rig.result.end.engine_failed);
@@ -154,9 +145,8 @@ static void test_a_word_behind_anything(void **state)
 }
 
 /* Inside an engine that works it is the program that cannot be started. */
-static void test_a_program_that_cannot_be_started(void **state)
+TEST_WITH(a_program_that_cannot_be_started, NULL, end)
 {
-    (void)state;
     open_with("deaf");
     run((struct program_spec){.cmd = "no-such-program"});
     assert_int_equal(rig.result.end.exit_code, -1);
@@ -164,10 +154,9 @@ static void test_a_program_that_cannot_be_started(void **state)
     assert_string_equal(rig.result.why, "cannot start no-such-program: No such file or directory");
 }
 
-/* What an engine leaves where it is started is in nobody's way. */
-static void test_where_an_engine_is_started(void **state)
+/* Files that an engine leaves in its start folder disturb no program. */
+TEST_WITH(where_an_engine_is_started, NULL, end)
 {
-    (void)state;
     struct stat st;
     open_with("near");
     run((struct program_spec){.cmd = "ls"});
@@ -178,31 +167,16 @@ static void test_where_an_engine_is_started(void **state)
     assert_int_equal(stat("oom", &st), -1);
 }
 
-static void test_no_program(void **state)
+TEST_WITH(no_program, NULL, end)
 {
-    (void)state;
     static const char *const blank[] = {NULL, "", " \t\n"};
     open_with("none");
     for (size_t i = 0; i < COUNT_OF(blank); i++) {
         run((struct program_spec){.cmd = blank[i]});
         assert_int_equal(rig.result.end.exit_code, -1);
         assert_false(rig.result.end.timed_out || rig.result.end.engine_failed);
-        assert_string_equal(rig.result.why, "there is no program to start");
+        assert_string_equal(rig.result.why, "no program to start");
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_an_engine_that_fails, end),
-        cmocka_unit_test_teardown(test_an_engine_that_says_nothing, end),
-        cmocka_unit_test_teardown(test_without_a_line, end),
-        cmocka_unit_test_teardown(test_signals_without_a_line, end),
-        cmocka_unit_test_teardown(test_an_engine_that_warns, end),
-        cmocka_unit_test_teardown(test_a_word_behind_anything, end),
-        cmocka_unit_test_teardown(test_a_program_that_cannot_be_started, end),
-        cmocka_unit_test_teardown(test_where_an_engine_is_started, end),
-        cmocka_unit_test_teardown(test_no_program, end),
-    };
-    return cmocka_run_group_tests(tests, prepare, finish);
-}
+TEST_GROUP(prepare, finish)

@@ -1,16 +1,12 @@
-/* The layers of a program's environment, and where a command may start. */
+/* Tests of the layers of a program's environment, and of the folders where a command may start. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines.h"
-#include "workspace/env.h"
+#include "sandbox/environment.h"
+#include "sandbox/process_output.h"
+#include "support/test.h"
 #include "workspace/exec.h"
-#include "workspace/process_output.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define VARS(...)                                             \
     ((struct env_vars){(const struct env_var[]){__VA_ARGS__}, \
@@ -35,9 +31,8 @@ static void merge(struct env_layers layers)
 static const char *const host[] = {"PATH=/host",     "X=host",   "Y=host", "Z=host",
                                    "WORK_DIR=/host", "SECRET=s", "junk",   NULL};
 
-static void test_layers(void **state)
+TEST(layers)
 {
-    (void)state;
     merge((struct env_layers){.below = host,
                               .root = "/w",
                               .run = "runs/run_1",
@@ -60,9 +55,8 @@ static void test_layers(void **state)
     assert_int_equal(count, 10); /* each name once */
 }
 
-static void test_clean(void **state)
+TEST(clean)
 {
-    (void)state;
     struct env_layers layers = {.below = host,
                                 .clean = true,
                                 .provider = VARS({"PATH", "/evil"}, {"LD_PRELOAD", "x"}, {"BASH_FUNC_ls%%", "x"},
@@ -72,7 +66,7 @@ static void test_clean(void **state)
     assert_string_equal(value("PATH"), ENV_PATH);
     assert_string_equal(value("TOKEN"), "t");
     assert_string_equal(value("SECRET"), "(none)");
-    assert_string_equal(value("LD_PRELOAD"), "mine"); /* who calls knows what it does */
+    assert_string_equal(value("LD_PRELOAD"), "mine"); /* a caller may set it on purpose */
     assert_string_equal(value("a-b"), "(none)");
     assert_string_equal(value("WORKSPACE_DIR"), "(none)");
     layers.clean = false;
@@ -81,9 +75,8 @@ static void test_clean(void **state)
     assert_string_equal(value("SECRET"), "s");
 }
 
-static void test_a_bad_name_of_the_call(void **state)
+TEST(a_bad_name_of_the_call)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct env_layers layers = {.call = VARS({"A=B", "x"})};
     assert_null(env_merge(&layers, &err));
@@ -101,9 +94,8 @@ static void cwd(const char *raw, const char *want)
     assert_string_equal(got, want);
 }
 
-static void test_folders(void **state)
+TEST(folders)
 {
-    (void)state;
     cwd("", ".");
     cwd(" work/./a//b/ ", "work/a/b");
     cwd("work/../out", "out");
@@ -130,9 +122,8 @@ static void hint(const char *output, enum prompt_kind kind, const char *want)
     assert_string_equal(got.buf, want);
 }
 
-static void test_prompts(void **state)
+TEST(prompts)
 {
-    (void)state;
     hint("", PROMPT_NONE, "");
     hint("\n \n", PROMPT_NONE, "");
     hint("Name: ", PROMPT_TEXT, "Name:");
@@ -152,9 +143,8 @@ static void window(const char *text, size_t max, const char *want, bool cut)
     assert_true(!max || got.len <= max);
 }
 
-static void test_windows(void **state)
+TEST(windows)
 {
-    (void)state;
     window("abc", 0, "abc", false);
     window("abc", 3, "abc", false);
     window("abcd", 3, "abc", true);
@@ -184,10 +174,4 @@ static int done(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),  cmocka_unit_test(test_clean),   cmocka_unit_test(test_a_bad_name_of_the_call),
-        cmocka_unit_test(test_folders), cmocka_unit_test(test_prompts), cmocka_unit_test(test_windows)};
-    return cmocka_run_group_tests(tests, NULL, done);
-}
+TEST_GROUP(NULL, done)

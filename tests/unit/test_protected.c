@@ -1,26 +1,20 @@
-/* Protected and dangerous places: every spelling of them, and who may decide about them. */
+/* Tests of protected and dangerous places: every spelling of them, and which decisions count for them. */
 
 #include "base/arena.h"
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "tools/change.h"
-#include "tools/named.h"
 #include "tools/protected.h"
 #include "turn/rules.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_protected_spellings(void **state)
+TEST(protected_spellings)
 {
-    (void)state;
     static const char *const paths[] = {
         ".git",
         ".git/config",
@@ -45,9 +39,8 @@ static void test_protected_spellings(void **state)
             fail_msg("%s is not protected", paths[i]);
 }
 
-static void test_others(void **state)
+TEST(others)
 {
-    (void)state;
     static const char *const ordinary[] = {".",       "src/a.c", ".gitignore", "git/hooks/x", "a.git/x",
                                            ".gitx/y", "x.git",   "docs/.keys", "Makefile",    "hooks/x",
                                            "...",     "a/b/c",   ".github/x",  "keyturn/x"};
@@ -98,10 +91,9 @@ static struct decision judge(struct rules *rules, const struct change_set *set, 
     return rules_decide(rules, &subject, nobody);
 }
 
-/* Recordings, rules and modes that say yes: none of them counts. */
-static void test_nothing_allows_it(void **state)
+/* Recordings, rules and modes that approve: none of them counts. */
+TEST(nothing_allows_it)
 {
-    (void)state;
     static const enum rule_mode modes[] = {RULES_ASK, RULES_ALLOW, RULES_DENY};
     struct fixture f;
     setup_set(&f, ".git/hooks/x");
@@ -129,9 +121,8 @@ static void test_nothing_allows_it(void **state)
     release(&f);
 }
 
-static void test_a_recorded_no_holds(void **state)
+TEST(a_recorded_no_holds)
 {
-    (void)state;
     struct fixture f;
     bool nobody;
     setup_set(&f, ".keyturn/rules");
@@ -147,9 +138,8 @@ static void test_a_recorded_no_holds(void **state)
 }
 
 /* A call without files that names one; and a place that is only dangerous. */
-static void test_named_and_dangerous(void **state)
+TEST(named_and_dangerous)
 {
-    (void)state;
     struct fixture f;
     bool nobody;
     setup_set(&f, ".envrc");
@@ -175,9 +165,8 @@ static void test_named_and_dangerous(void **state)
 }
 
 /* The root itself lies in such a place: every file of it is protected. */
-static void test_a_root_in_a_protected_place(void **state)
+TEST(a_root_in_a_protected_place)
 {
-    (void)state;
     struct scratch scratch;
     struct err err = ERR_INIT;
     scratch_init(&scratch);
@@ -232,9 +221,8 @@ static void make_repository(struct scratch *scratch, const char *folder)
     scratch_mkdir(scratch, refs);
 }
 
-static void test_repositories(void **state)
+TEST(repositories)
 {
-    (void)state;
     struct fixture f;
     setup_set(&f, "x");
     make_repository(&f.scratch, "store"); /* that of sub */
@@ -255,12 +243,11 @@ static void test_repositories(void **state)
     release(&f);
 }
 
-static void test_hooks_path(void **state)
+TEST(hooks_path)
 {
     static const char *const configs[] = {"[core]\n\thooksPath = tools/hooks\n", "[core]\nHOOKSPATH=\"tools/hooks\"\n",
                                           "[core] hookspath = ./tools/hooks",
                                           "[a]\nx = y\n[core]\n  hooksPath  =  tools/hooks  \n[b]\n"};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(configs); i++) {
         struct fixture f;
         setup_set(&f, "x");
@@ -272,9 +259,8 @@ static void test_hooks_path(void **state)
 }
 
 /* However long the file is that names the folder. */
-static void test_a_long_git_file(void **state)
+TEST(a_long_git_file)
 {
-    (void)state;
     struct fixture f;
     setup_set(&f, "x");
     CLEANUP(free) char *text = repeated("gitdir: ", "./", 10000, "store\n");
@@ -284,9 +270,8 @@ static void test_a_long_git_file(void **state)
 }
 
 /* A place that becomes one while the question is open: the yes was to another one. */
-static void test_a_place_that_becomes_protected(void **state)
+TEST(a_place_that_becomes_protected)
 {
-    (void)state;
     struct fixture f;
     struct err err = ERR_INIT;
     setup_set(&f, "store/hooks/x");
@@ -331,9 +316,8 @@ static void setup_links(struct fixture *f)
     assert_int_equal(symlink(".git", g), 0);
 }
 
-static void test_texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const char *const names[] = {
         "{\"p\":\".git/config\"}",
         "{\"p\":\".git/config\\n\"}",
@@ -390,9 +374,8 @@ static void test_texts(void **state)
 }
 
 /* A bound that is passed counts as naming one; long texts are no paths, unless tidying makes them short. */
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     struct fixture f;
     setup_links(&f);
     const struct {
@@ -420,29 +403,10 @@ static void test_bounds(void **state)
             fail_msg("case %zu: %s", i, found ? found : "nothing");
         free(cases[i].arguments);
     }
-    /* The end of a long path is what is shown. */
+    /* Of a long path, the end is shown. */
     CLEANUP(free) char *arguments = repeated("{\"p\":\"/", "elsewhere/", 100, ".git/config\"}");
     CLEANUP(free) char *found = named_by(f.root, arguments);
     assert_non_null(strstr(found, "/.git/config (git runs the programs that it names)"));
     assert_true(strlen(found) < 450);
     release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_protected_spellings),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_nothing_allows_it),
-        cmocka_unit_test(test_a_recorded_no_holds),
-        cmocka_unit_test(test_named_and_dangerous),
-        cmocka_unit_test(test_a_root_in_a_protected_place),
-        cmocka_unit_test(test_repositories),
-        cmocka_unit_test(test_hooks_path),
-        cmocka_unit_test(test_a_long_git_file),
-        cmocka_unit_test(test_a_place_that_becomes_protected),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

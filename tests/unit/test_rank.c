@@ -1,14 +1,12 @@
+/* Tests of ranking files by the words of a query. */
+
 #include "base/mem.h"
+#include "support/test.h"
 #include "turn/rank.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_near(double got, double expected)
 {
@@ -37,9 +35,8 @@ static bool hits(const char *query, const char *text)
     return hit;
 }
 
-static void words_are_lower_cased_and_counted_once(void **state)
+TEST(words_are_lower_cased_and_counted_once)
 {
-    (void)state;
     assert_int_equal(words_of(""), 0);
     assert_int_equal(words_of(" \t\n.,;:!?()[]{}<>\"'"), 0);
     assert_int_equal(words_of("Read the FILE, read The file."), 3);
@@ -47,9 +44,8 @@ static void words_are_lower_cased_and_counted_once(void **state)
     rank_free(NULL);
 }
 
-static void identifiers_are_split(void **state)
+TEST(identifiers_are_split)
 {
-    (void)state;
     assert_int_equal(words_of("write_file"), 2);
     assert_int_equal(words_of("__write__file__"), 2);
     assert_int_equal(words_of("writeFile write_file WriteFile"), 2);
@@ -62,9 +58,8 @@ static void identifiers_are_split(void **state)
     assert_false(hits("write", "rewrite writes"));
 }
 
-static void other_scripts_are_words_too(void **state)
+TEST(other_scripts_are_words_too)
 {
-    (void)state;
     assert_int_equal(words_of("straße größe"), 2);
     assert_true(hits("größe", "die größe der datei"));
     assert_false(hits("größe", "die grösse"));
@@ -72,9 +67,8 @@ static void other_scripts_are_words_too(void **state)
 }
 
 /* The figures of the textbook formula, worked out by hand for three small documents. */
-static void scores_are_bm25(void **state)
+TEST(scores_are_bm25)
 {
-    (void)state;
     struct rank *rank = rank_new("apple pear");
     size_t a = add(rank, "apple apple tree");      /* 3 words */
     size_t b = add(rank, "pear");                  /* 1 word */
@@ -87,9 +81,8 @@ static void scores_are_bm25(void **state)
     rank_free(rank);
 }
 
-static void nothing_scores_nothing(void **state)
+TEST(nothing_scores_nothing)
 {
-    (void)state;
     struct rank *rank = rank_new("apple");
     assert_int_equal(add(rank, ""), 0);
     assert_int_equal(add(rank, "pear"), 1);
@@ -102,9 +95,8 @@ static void nothing_scores_nothing(void **state)
     rank_free(rank);
 }
 
-static void a_word_of_every_document_still_counts_a_little(void **state)
+TEST(a_word_of_every_document_still_counts_a_little)
 {
-    (void)state;
     struct rank *rank = rank_new("the apple");
     add(rank, "the tree");
     add(rank, "the apple");
@@ -113,9 +105,8 @@ static void a_word_of_every_document_still_counts_a_little(void **state)
     rank_free(rank);
 }
 
-static void the_most_telling_word_is_found(void **state)
+TEST(the_most_telling_word_is_found)
 {
-    (void)state;
     const char *text = "the license of the thing\nand here is parse_line\n";
     struct rank *rank = rank_new("fix the parse_line");
     add(rank, text);
@@ -150,9 +141,8 @@ static size_t word_end(const char *text, size_t len, size_t start)
     return at;
 }
 
-static void blocks_split_words_as_the_rule_says(void **state)
+TEST(blocks_split_words_as_the_rule_says)
 {
-    (void)state;
     static const char alphabet[] = "aabzAABZ019__ .\n\x7f@[`{/:\x80\xff\xc3";
     uint32_t seed = 7;
     for (int round = 0; round < 3000; round++) {
@@ -202,9 +192,8 @@ static void blocks_split_words_as_the_rule_says(void **state)
     }
 }
 
-static void many_words_and_documents(void **state)
+TEST(many_words_and_documents)
 {
-    (void)state;
     char query[8000] = "";
     size_t len = 0;
     for (int i = 0; i < 1000; i++)
@@ -220,20 +209,4 @@ static void many_words_and_documents(void **state)
         assert_near(rank_score(rank, i), rank_score(rank, 0));
     assert_true(rank_score(rank, 0) > 0);
     rank_free(rank);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_lower_cased_and_counted_once),
-        cmocka_unit_test(identifiers_are_split),
-        cmocka_unit_test(other_scripts_are_words_too),
-        cmocka_unit_test(scores_are_bm25),
-        cmocka_unit_test(nothing_scores_nothing),
-        cmocka_unit_test(a_word_of_every_document_still_counts_a_little),
-        cmocka_unit_test(the_most_telling_word_is_found),
-        cmocka_unit_test(blocks_split_words_as_the_rule_says),
-        cmocka_unit_test(many_words_and_documents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

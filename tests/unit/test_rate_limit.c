@@ -1,20 +1,16 @@
-/* What a program prints, on its way to people. */
+/* Tests of the rate limit on program output for the user. */
 
 #include "base/mem.h"
 #include "event/rate_limit.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static struct fake_clock fake;
 static struct loop *loop;
 static struct rate_limit limit;
-static struct strbuf told; /* pieces, with a | behind each */
+static struct strbuf told; /* pieces, with a | after each */
 static size_t pieces;
 
 static int record(struct emitter *emitter, struct event *events, size_t count)
@@ -55,9 +51,8 @@ static void add(const char *text)
     rate_limit_add(&limit, text, strlen(text));
 }
 
-static void test_pieces_are_gathered(void **state)
+TEST_WITH(pieces_are_gathered, begin, end)
 {
-    (void)state;
     add("a");
     add("b\n");
     assert_int_equal(pieces, 0);
@@ -67,9 +62,8 @@ static void test_pieces_are_gathered(void **state)
     assert_string_equal(told.buf, "ab\n|c|");
 }
 
-static void test_characters_are_whole(void **state)
+TEST_WITH(characters_are_whole, begin, end)
 {
-    (void)state;
     add("x\xC3");
     loop_run(loop);
     add("\xA9\xF0\x9F");
@@ -79,9 +73,8 @@ static void test_characters_are_whole(void **state)
     assert_string_equal(told.buf, "x|\xC3\xA9|\xF0\x9F\x98\x80\xEF\xBF\xBD|");
 }
 
-static void test_what_is_no_text(void **state)
+TEST_WITH(invalid_bytes, begin, end)
 {
-    (void)state;
     rate_limit_add(&limit, "a\0b\xFF", 4);
     rate_limit_flush(&limit, true);
     assert_string_equal(told.buf, "a\xEF\xBF\xBD"
@@ -107,11 +100,10 @@ static void flood(size_t lines)
     rate_limit_add(&limit, text.buf, text.len);
 }
 
-static void test_of_a_flood_the_newest_is_told(void **state)
+TEST_WITH(flood_keeps_the_newest_text, begin, end)
 {
-    (void)state;
     flood(10000);
-    assert_int_equal(pieces, 1); /* at once: nobody knew yet that it would go on */
+    assert_int_equal(pieces, 1); /* at once: more output was not expected yet */
     flood(10000);
     flood(10000);
     add("continue? ");
@@ -127,9 +119,8 @@ static void test_of_a_flood_the_newest_is_told(void **state)
     assert_true(strlen(lines) <= RATE_LIMIT_NEWEST + 1);
 }
 
-static void test_a_flood_is_bounded_by_time(void **state)
+TEST_WITH(a_flood_is_bounded_by_time, begin, end)
 {
-    (void)state;
     flood(10000);
     size_t before = told.len;
     int64_t began = loop_now_us(loop);
@@ -142,10 +133,9 @@ static void test_a_flood_is_bounded_by_time(void **state)
     assert_true((int64_t)(told.len - before) <= (seconds + 2) * RATE_LIMIT_RATE);
 }
 
-/* Behind a flood, what a person types and a program answers is there as soon as ever. */
-static void test_after_a_flood_a_little_is_told_soon(void **state)
+/* After a flood, an answer to the user's input appears as quickly as always. */
+TEST_WITH(small_output_after_a_flood_is_quick, begin, end)
 {
-    (void)state;
     flood(10000);
     flood(10000);
     loop_run(loop);
@@ -158,9 +148,8 @@ static void test_after_a_flood_a_little_is_told_soon(void **state)
 }
 
 /* A line without an end. */
-static void test_a_flood_without_lines(void **state)
+TEST_WITH(a_flood_without_lines, begin, end)
 {
-    (void)state;
     CLEANUP(free) char *line = xmalloc(3 * RATE_LIMIT_PIECE);
     memset(line, 'x', 3 * RATE_LIMIT_PIECE);
     rate_limit_add(&limit, line, 3 * RATE_LIMIT_PIECE);
@@ -172,10 +161,9 @@ static void test_a_flood_without_lines(void **state)
     assert_non_null(strstr(last_piece(), "x\xE2\x82\xAC|"));
 }
 
-/* Bytes that begin no character: none of them is the newest, and still it is said that they were there. */
-static void test_a_flood_of_which_nothing_is_kept(void **state)
+/* Bytes that begin no character: none can be shown as the newest, but the loss is still reported. */
+TEST_WITH(a_flood_of_which_nothing_is_kept, begin, end)
 {
-    (void)state;
     CLEANUP(free) char *bytes = xmalloc(RATE_LIMIT_PIECE);
     memset(bytes, 0x80, RATE_LIMIT_PIECE);
     flood(10000);
@@ -188,29 +176,10 @@ static void test_a_flood_of_which_nothing_is_kept(void **state)
     assert_int_equal(pieces, 2);
 }
 
-static void test_nothing_is_told_after_the_release(void **state)
+TEST_WITH(nothing_is_reported_after_the_release, begin, end)
 {
-    (void)state;
     add("late");
     rate_limit_release(&limit);
     loop_run(loop);
     assert_int_equal(pieces, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_pieces_are_gathered),
-        TEST(test_characters_are_whole),
-        TEST(test_what_is_no_text),
-        TEST(test_of_a_flood_the_newest_is_told),
-        TEST(test_a_flood_is_bounded_by_time),
-        TEST(test_after_a_flood_a_little_is_told_soon),
-        TEST(test_a_flood_without_lines),
-        TEST(test_a_flood_of_which_nothing_is_kept),
-        TEST(test_nothing_is_told_after_the_release),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
+/* Tests of the records that a script sends to its harness. */
+
 #include "base/mem.h"
 #include "record.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
 
-#include <cmocka.h>
-
-static void test_records_of_each_kind(void **state)
+TEST(records_of_each_kind)
 {
     static const struct {
         const char *line;
@@ -41,7 +39,6 @@ static void test_records_of_each_kind(void **state)
         {"O\\", RECORD_BAD, "text with an unknown escape", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         struct record record = record_parse(&arena, cases[i].line, strlen(cases[i].line));
@@ -55,9 +52,8 @@ static void test_records_of_each_kind(void **state)
     }
 }
 
-static void test_depth_is_bounded(void **state)
+TEST(depth_is_bounded)
 {
-    (void)state;
     for (size_t depth = RECORD_DEPTH_MAX - 1; depth <= RECORD_DEPTH_MAX + 1; depth++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -72,14 +68,13 @@ static void test_depth_is_bounded(void **state)
     }
 }
 
-static void test_a_line_too_long_is_told_and_the_next_is_read(void **state)
+TEST(too_long_line_is_reported_and_the_next_is_read)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *chunk = xmalloc(1 << 20);
     struct record_reader reader;
     struct record record;
 
-    (void)state;
     memset(chunk, 'x', 1 << 20);
     record_reader_init(&reader);
     for (int i = 0; i < 12; i++) {
@@ -96,7 +91,7 @@ static void test_a_line_too_long_is_told_and_the_next_is_read(void **state)
     record_reader_release(&reader);
 }
 
-static void test_text_comes_back_as_it_was(void **state)
+TEST(text_comes_back_as_it_was)
 {
     static const char bytes[] = "a\n\\\n\\n\\\\ \0\xff end";
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -104,7 +99,6 @@ static void test_text_comes_back_as_it_was(void **state)
     struct record_reader reader;
     struct record record;
 
-    (void)state;
     record_write_text(&line, RECORD_STDERR, bytes, sizeof(bytes) - 1);
     record_reader_init(&reader);
     record_reader_add(&reader, line.buf, line.len);
@@ -113,16 +107,4 @@ static void test_text_comes_back_as_it_was(void **state)
     assert_int_equal(record.len, sizeof(bytes) - 1);
     assert_memory_equal(record.text, bytes, sizeof(bytes) - 1);
     record_reader_release(&reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records_of_each_kind),
-        cmocka_unit_test(test_depth_is_bounded),
-        cmocka_unit_test(test_a_line_too_long_is_told_and_the_next_is_read),
-        cmocka_unit_test(test_text_comes_back_as_it_was),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The redactor: values and their forms, in texts, in JSON, in streams; and back where a person edited. */
+/* Tests of the redactor: values and their forms, in texts, in JSON, in streams; and restored in texts that the user
+ * edited. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -6,13 +7,9 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int forget(void **state)
 {
@@ -42,9 +39,8 @@ static void check_json(const char *text, const char *expected)
         assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
 }
 
-static void test_nothing_is_found_without_secrets_and_short_values_are_none(void **state)
+TEST_WITH(nothing_is_found_without_secrets_and_short_values_are_none, NULL, forget)
 {
-    (void)state;
     assert_false(redact_any());
     check("sk-live-0123456789", "sk-live-0123456789");
     assert_false(redact_add("PIN", "1234567"));
@@ -57,9 +53,8 @@ static void test_nothing_is_found_without_secrets_and_short_values_are_none(void
     check("12345678", "12345678");
 }
 
-static void test_values_are_replaced_wherever_they_stand(void **state)
+TEST_WITH(values_are_replaced_wherever_they_stand, NULL, forget)
 {
-    (void)state;
     redact_add("API_KEY", "sk-live-0123456789");
     redact_add("LONGER", "sk-live-0123456789-abc");
     redact_add("odd name]", "correct horse");
@@ -73,9 +68,8 @@ static void test_values_are_replaced_wherever_they_stand(void **state)
     check("the correct horse", "the [secret odd_name_]");
 }
 
-static void test_forms_of_a_value_are_found(void **state)
+TEST_WITH(forms_of_a_value_are_found, NULL, forget)
 {
-    (void)state;
     redact_add("PASSWORD", "p\"a\\ss\two rd/é?");
     check("<p\"a\\ss\two rd/é?>", "<[secret PASSWORD]>");
     check("{\"x\":\"p\\\"a\\\\ss\\two rd/é?\"}", "{\"x\":\"[secret PASSWORD]\"}");
@@ -87,9 +81,8 @@ static void test_forms_of_a_value_are_found(void **state)
 }
 
 /* Which bytes are escaped in a URL is a matter of taste. */
-static void test_any_spelling_in_a_url_is_found(void **state)
+TEST_WITH(any_spelling_in_a_url_is_found, NULL, forget)
 {
-    (void)state;
     redact_add("PASSWORD", "p@ss/word 100%é");
     check("p%40ss/word%20100%25%C3%A9", "[secret PASSWORD]"); /* quote() */
     check("p%40ss%2Fword+100%25%c3%A9", "[secret PASSWORD]");
@@ -108,9 +101,8 @@ static void test_any_spelling_in_a_url_is_found(void **state)
 }
 
 /* Which characters are escaped with backslashes is, too. */
-static void test_any_escaped_spelling_is_found(void **state)
+TEST_WITH(any_escaped_spelling_is_found, NULL, forget)
 {
-    (void)state;
     redact_add("KEY", "s3cr-\"tö\n\xf0\x9f\x94\x91/Kk");
     check("<\\u0073\\u0033\\u0063\\u0072\\u002d\\u0022\\u0074\\u00f6\\u000a\\ud83d\\udd11\\u002f\\u004b\\u006b>",
           "<[secret KEY]>");
@@ -133,9 +125,8 @@ static void test_any_escaped_spelling_is_found(void **state)
           "[secret SLASH] [secret SLASH] [secret SLASH]");
 }
 
-static void test_hex_digits_are_found(void **state)
+TEST_WITH(hex_digits_are_found, NULL, forget)
 {
-    (void)state;
     redact_add("KEY", "sk-live-\xff");
     check("0x736b2d6c6976652dff.", "0x[secret KEY].");
     check("736B2D6C6976652DFF", "[secret KEY]");
@@ -143,26 +134,23 @@ static void test_hex_digits_are_found(void **state)
     check("x 73 6B 2D 6C 69 76 65 2D FF y", "x [secret KEY] y");
 }
 
-/* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbours too and may stay. */
-static void test_values_inside_base64_are_found(void **state)
+/* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbors too and may stay. */
+TEST_WITH(values_inside_base64_are_found, NULL, forget)
 {
-    (void)state;
     redact_add("KEY", "sk-live-0123456789");
     check("Basic c2stbGl2ZS0wMTIzNDU2Nzg5", "Basic [secret KEY]");
     check("Basic dXNlcjpzay1saXZlLTAxMjM0NTY3ODk=", "Basic dXNlcjp[secret KEY]k=");
     check("Basic dXNlOnNrLWxpdmUtMDEyMzQ1Njc4OQ==", "Basic dXNlOn[secret KEY]Q==");
 }
 
-static void test_lines_of_a_value_are_found_each(void **state)
+TEST_WITH(lines_of_a_value_are_found_each, NULL, forget)
 {
-    (void)state;
     redact_add("PEM", "-----BEGIN-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQ\nend\n");
     check("+MIIEvQIBADANBgkq\n+hkiG9w0BAQ\n+end\n", "+[secret PEM]\n+[secret PEM]\n+end\n");
 }
 
-static void test_json_stays_json(void **state)
+TEST_WITH(json_stays_json, NULL, forget)
 {
-    (void)state;
     redact_add("N", "n1234567");
     redact_add("QUOTES", "\",\"b\":\"");
     redact_add("SLASH", "1234567\\");
@@ -179,11 +167,10 @@ static void test_json_stays_json(void **state)
     check_json("\"n1234567", "\"n1234567"); /* cut: nothing is found, and nothing read beyond it */
 }
 
-static void test_value_in_pieces_is_found(void **state)
+TEST_WITH(value_in_pieces_is_found, NULL, forget)
 {
     static const char text[] = "a sk-live-0123456789 b sk-live-01234567 c %73k%2dlive-0123456789 e "
                                "\\u0073\\u006B\\u002dlive-012345678\\u0039 f \\u0073\\u006bx d s%6B-";
-    (void)state;
     redact_add("KEY", "sk-live-0123456789");
     for (size_t size = 1; size < sizeof(text); size++) {
         CLEANUP(strbuf) struct strbuf rest = STRBUF_INIT, out = STRBUF_INIT;
@@ -200,11 +187,10 @@ static void test_value_in_pieces_is_found(void **state)
     }
 }
 
-static void test_edited_text_gets_its_values_back_and_no_others(void **state)
+TEST_WITH(edited_text_gets_its_values_back_and_no_others, NULL, forget)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     size_t len = 0;
-    (void)state;
     redact_add("KEY", "quo\"ted-value");
     redact_add("OTHER", "another-value");
     redact_restore(&out, "{\"a\":\"[secret KEY]!\",\"b\":\"[secret OTHER] [secret NONE]\"}",
@@ -218,18 +204,16 @@ static void test_edited_text_gets_its_values_back_and_no_others(void **state)
     assert_int_equal(len, 7);
 }
 
-static void test_bugs_do_not_tell_either(void **state)
+TEST_WITH(bugs_do_not_tell_either, NULL, forget)
 {
     char text[24] = "key sk-live-0123456789";
-    (void)state;
     redact_add("KEY", "sk-live-0123456789");
     bug_veil(text, sizeof(text));
     assert_string_equal(text, "key [secret KEY]");
 }
 
-static void test_names_that_tell(void **state)
+TEST_WITH(names_that_tell, NULL, forget)
 {
-    (void)state;
     assert_true(redact_name_tells("ANTHROPIC_API_KEY"));
     assert_true(redact_name_tells("github_token"));
     assert_true(redact_name_tells("DB_PASSWORD"));
@@ -240,24 +224,4 @@ static void test_names_that_tell(void **state)
     assert_true(redact_add_variable("HOST_TOKEN", "/ab/cd/ef/gh"));
     assert_true(redact_add_variable("USER_ID", "f81d4fae-7dec"));
     check("/srv/project debug /ab/cd/ef/gh f81d4fae-7dec", "/srv/project debug [secret HOST_TOKEN] [secret USER_ID]");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_nothing_is_found_without_secrets_and_short_values_are_none, forget),
-        cmocka_unit_test_teardown(test_values_are_replaced_wherever_they_stand, forget),
-        cmocka_unit_test_teardown(test_forms_of_a_value_are_found, forget),
-        cmocka_unit_test_teardown(test_any_spelling_in_a_url_is_found, forget),
-        cmocka_unit_test_teardown(test_any_escaped_spelling_is_found, forget),
-        cmocka_unit_test_teardown(test_hex_digits_are_found, forget),
-        cmocka_unit_test_teardown(test_values_inside_base64_are_found, forget),
-        cmocka_unit_test_teardown(test_lines_of_a_value_are_found_each, forget),
-        cmocka_unit_test_teardown(test_json_stays_json, forget),
-        cmocka_unit_test_teardown(test_value_in_pieces_is_found, forget),
-        cmocka_unit_test_teardown(test_edited_text_gets_its_values_back_and_no_others, forget),
-        cmocka_unit_test_teardown(test_bugs_do_not_tell_either, forget),
-        cmocka_unit_test_teardown(test_names_that_tell, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
-/* Reflection: whatever happens, there is a result. */
+/* Tests of reflection, which gives a result whatever happens. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "turn/reflect.h"
+#include "support/test.h"
+#include "turn/model_step.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static void open_budget(struct budget *budget, struct hold_clock *hold, struct fake_clock *fake, double wall_s,
                         int64_t reflections)
@@ -21,9 +17,8 @@ static void open_budget(struct budget *budget, struct hold_clock *hold, struct f
     budget_open(budget, &limits, hold);
 }
 
-static void without_a_slot_it_is_a_stub(void **state)
+TEST(without_a_slot_it_is_a_stub)
 {
-    (void)state;
     struct budget budget;
     struct hold_clock hold;
     struct fake_clock fake;
@@ -38,9 +33,8 @@ static void without_a_slot_it_is_a_stub(void **state)
     assert_null(reflection.text);
 }
 
-static void after_the_deadline_it_is_a_stub(void **state)
+TEST(after_the_deadline_it_is_a_stub)
 {
-    (void)state;
     struct budget budget;
     struct hold_clock hold;
     struct fake_clock fake;
@@ -59,9 +53,8 @@ static void after_the_deadline_it_is_a_stub(void **state)
     assert_int_equal(timeout_s, -1);
 }
 
-static void else_the_model_is_asked(void **state)
+TEST(else_the_model_is_asked)
 {
-    (void)state;
     struct budget budget;
     struct hold_clock hold;
     struct fake_clock fake;
@@ -73,9 +66,8 @@ static void else_the_model_is_asked(void **state)
     assert_int_equal(atomic_load(&budget.reflections), 1);
 }
 
-static void the_model_has_between_five_and_thirty_seconds(void **state)
+TEST(the_model_has_between_five_and_thirty_seconds)
 {
-    (void)state;
     assert_int_equal(reflect_timeout_s(100), 30);
     assert_int_equal(reflect_timeout_s(30), 30);
     assert_int_equal(reflect_timeout_s(29.99), 29);
@@ -98,9 +90,8 @@ static void assert_result(const char *said, const char *text, bool should_contin
     reflection_release(&reflection);
 }
 
-static void an_answer_that_begins_with_STOP_does_not_continue(void **state)
+TEST(an_answer_that_begins_with_STOP_does_not_continue)
 {
-    (void)state;
     assert_result("Try the other file.", "Try the other file.", true);
     assert_result("STOP the file does not exist", "the file does not exist", false);
     assert_result("  STOP: nothing to do.", "nothing to do.", false);
@@ -112,9 +103,8 @@ static void an_answer_that_begins_with_STOP_does_not_continue(void **state)
     assert_result(NULL, "", true);
 }
 
-static void a_model_that_fails_gives_a_stub(void **state)
+TEST(a_model_that_fails_gives_a_stub)
 {
-    (void)state;
     struct model_reply reply = {.error = (char *)"overloaded"};
     struct reflection reflection = reflect_result(&reply);
     assert_true(reflection.stub && reflection.should_continue);
@@ -122,9 +112,8 @@ static void a_model_that_fails_gives_a_stub(void **state)
     reflection_release(&reflection);
 }
 
-static void the_question_is_the_turn_and_what_failed(void **state)
+TEST(the_question_is_the_turn_and_what_failed)
 {
-    (void)state;
     struct message_list turn, question;
     message_list_init(&turn);
     message_list_add(&turn, ROLE_USER, "Fix it");
@@ -140,18 +129,4 @@ static void the_question_is_the_turn_and_what_failed(void **state)
     assert_null(strstr(question.items[1].text, "went wrong"));
     message_list_release(&question);
     message_list_release(&turn);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_slot_it_is_a_stub),
-        cmocka_unit_test(after_the_deadline_it_is_a_stub),
-        cmocka_unit_test(else_the_model_is_asked),
-        cmocka_unit_test(the_model_has_between_five_and_thirty_seconds),
-        cmocka_unit_test(an_answer_that_begins_with_STOP_does_not_continue),
-        cmocka_unit_test(a_model_that_fails_gives_a_stub),
-        cmocka_unit_test(the_question_is_the_turn_and_what_failed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

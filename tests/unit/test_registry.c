@@ -1,18 +1,14 @@
-/* The tools of a session, by name. */
+/* Tests of the registry: the tools of a session, by name. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "tools/registry.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void no_work(struct tool_run *run, struct tool_reply *reply)
 {
@@ -32,9 +28,8 @@ static struct tool named(const char *name)
     };
 }
 
-static void test_found_by_name_and_in_order(void **state)
+TEST(found_by_name_and_in_order)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct registry *registry = registry_new();
     const struct tool b = named("b.tool"), a = named("a-tool_1");
@@ -59,9 +54,8 @@ static void refuses(struct registry *registry, const struct tool *tool, const ch
     assert_int_equal(registry_count(registry), before);
 }
 
-static void test_bad_names_and_schemas_are_refused(void **state)
+TEST(bad_names_and_schemas_are_refused)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct registry *registry = registry_new();
     struct tool tool = named("read_file");
@@ -81,9 +75,8 @@ static void test_bad_names_and_schemas_are_refused(void **state)
     registry_free(registry);
 }
 
-static void test_arguments_are_checked_by_the_tools_schema(void **state)
+TEST(arguments_are_checked_by_the_tools_schema)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct registry *registry = registry_new();
@@ -101,9 +94,8 @@ static void test_arguments_are_checked_by_the_tools_schema(void **state)
     registry_free(registry);
 }
 
-static void test_nearest_name(void **state)
+TEST(nearest_name)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct registry *registry = registry_new();
     const struct tool tools[] = {named("read_file"), named("write_file"), named("list_dir")};
@@ -118,9 +110,8 @@ static void test_nearest_name(void **state)
     registry_free(registry);
 }
 
-static void test_description_is_one_line_of_json(void **state)
+TEST(description_is_one_line_of_json)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct registry *registry = registry_new();
@@ -141,9 +132,8 @@ static void test_description_is_one_line_of_json(void **state)
     registry_free(registry);
 }
 
-static void test_builtin_tools_are_all_accepted(void **state)
+TEST(builtin_tools_are_all_accepted)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct registry *registry = registry_new();
     assert_int_equal(registry_add_builtin(registry, &err), 0);
@@ -152,10 +142,9 @@ static void test_builtin_tools_are_all_accepted(void **state)
     registry_free(registry);
 }
 
-static void test_one_that_is_removed_leaves_the_others(void **state)
+TEST(one_that_is_removed_leaves_the_others)
 {
     static const char *const names[] = {"read_file", "list_dir", "web_search"};
-    (void)state;
     struct err err = ERR_INIT;
     struct registry *registry = registry_new();
     assert_int_equal(registry_add_builtin(registry, &err), 0);
@@ -173,28 +162,12 @@ static void test_one_that_is_removed_leaves_the_others(void **state)
     registry_free(registry);
 }
 
-static void test_effect_names(void **state)
+TEST(effect_names)
 {
-    (void)state;
     assert_string_equal(effect_name(EFFECT_READ_ONLY), "READ_ONLY");
     assert_string_equal(effect_name((enum effect)77), "UNKNOWN");
     assert_int_equal(effect_from_name("local_write"), EFFECT_LOCAL_WRITE);
     assert_int_equal(effect_from_name("DESTRUCTIVE"), EFFECT_DESTRUCTIVE);
     assert_int_equal(effect_from_name("other"), EFFECT_UNKNOWN);
     assert_int_equal(effect_from_name(NULL), EFFECT_UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found_by_name_and_in_order),
-        cmocka_unit_test(test_bad_names_and_schemas_are_refused),
-        cmocka_unit_test(test_arguments_are_checked_by_the_tools_schema),
-        cmocka_unit_test(test_nearest_name),
-        cmocka_unit_test(test_description_is_one_line_of_json),
-        cmocka_unit_test(test_builtin_tools_are_all_accepted),
-        cmocka_unit_test(test_one_that_is_removed_leaves_the_others),
-        cmocka_unit_test(test_effect_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Who answers a proposal: the mode, what was allowed for the session, what a recording holds. */
+/* Tests of what answers a proposal: the mode, permissions of the session, or the recording. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
@@ -68,14 +68,14 @@ RULES_TEST(modes)
     rules_free(rules);
 }
 
-RULES_TEST(nobody_there_means_no_and_is_told)
+RULES_TEST(no_user_means_denied_with_a_reason)
 {
     struct rules *rules = rules_new(RULES_ASK, false);
     bool nobody = false;
     CLEANUP(decision) struct decision decision = decide(rules, "c", "t", set, &nobody);
     assert_int_equal(decision.kind, DECISION_DENIED);
     assert_int_equal(decision.by, BY_POLICY);
-    assert_string_equal(decision.reason, "nobody is there to be asked");
+    assert_string_equal(decision.reason, "no user is present to approve it");
     assert_true(nobody);
     rules_free(rules);
 }
@@ -124,7 +124,7 @@ RULES_TEST(a_rule_without_a_path_covers_calls_that_show_no_file)
     rules_allow(rules, "foreign", NULL);
     rules_allow(rules, "foreign", "two.txt");
     rules_allow(rules, "other", NULL);
-    rules_forget(rules, "foreign"); /* all of it, and nobody else's */
+    rules_forget(rules, "foreign"); /* all of its rules, and no other tool's */
     assert_int_equal(judge(rules, "c", "foreign", set), DECISION_NONE);
     assert_int_equal(judge(rules, "c", "other", nothing), DECISION_APPROVED);
     assert_int_equal(judge(rules, "c", "foreign", nothing), DECISION_NONE);
@@ -145,7 +145,7 @@ static void check_listed(const struct rules *rules, const char *expected)
     assert_string_equal(text, expected);
 }
 
-RULES_TEST(what_was_allowed_is_listed_in_order_and_shrinks)
+RULES_TEST(permissions_are_listed_in_order_and_shrink)
 {
     struct rules *rules = rules_new(RULES_ASK, true);
     check_listed(rules, "");

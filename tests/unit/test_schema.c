@@ -1,15 +1,11 @@
-/* The sentences a model gets to read when its arguments do not fit. */
+/* Tests of the sentences that a model reads when its arguments do not fit the schema. */
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "support/test.h"
 #include "tools/schema.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* "" when the value fits, else the error. */
 static const char *check(const char *schema_text, const char *value_text)
@@ -37,9 +33,8 @@ static const char file[] = "{\"type\":\"object\",\"properties\":{\"path\":{\"typ
                            "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}},"
                            "\"required\":[\"path\"],\"additionalProperties\":false}";
 
-static void test_fields(void **state)
+TEST(fields)
 {
-    (void)state;
     FITS(file, "{\"path\":\"a\"}");
     FITS(file, "{\"path\":\"a\",\"limit\":3}");
     SAYS(file, "{}", "path: missing");
@@ -53,9 +48,8 @@ static void test_fields(void **state)
     SAYS(file, "[]", "arguments: must be an object, is an array");
 }
 
-static void test_integers_may_look_like_floats(void **state)
+TEST(integers_may_look_like_floats)
 {
-    (void)state;
     FITS(file, "{\"path\":\"a\",\"limit\":3.0}");
     FITS(file, "{\"path\":\"a\",\"limit\":1e1}");
     FITS("{\"type\":\"integer\"}", "123456789012345678901234567890");
@@ -63,9 +57,8 @@ static void test_integers_may_look_like_floats(void **state)
     FITS("{\"type\":\"number\"}", "3");
 }
 
-static void test_unknown_names_come_with_the_nearest(void **state)
+TEST(unknown_names_come_with_the_nearest)
 {
-    (void)state;
     SAYS(file, "{\"paht\":\"a\"}", "paht: unknown, did you mean \"path\"?");
     SAYS(file, "{\"path\":\"a\",\"Limit\":3}", "Limit: unknown, did you mean \"limit\"?");
     SAYS(file, "{\"path\":\"a\",\"recursive\":true}", "recursive: unknown");
@@ -73,9 +66,8 @@ static void test_unknown_names_come_with_the_nearest(void **state)
     SAYS("{\"additionalProperties\":{\"type\":\"string\"}}", "{\"b\":1}", "b: must be a string, is 1");
 }
 
-static void test_paths_lead_to_the_place(void **state)
+TEST(paths_lead_to_the_place)
 {
-    (void)state;
     const char *edits =
         "{\"type\":\"object\",\"properties\":{\"edits\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,"
         "\"items\":{\"type\":\"object\",\"required\":[\"old\"],\"properties\":{\"old\":{\"type\":\"string\"}}}}}}";
@@ -87,9 +79,8 @@ static void test_paths_lead_to_the_place(void **state)
     SAYS("{\"items\":{\"type\":\"string\"}}", "[\"a\",1]", "arguments[1]: must be a string, is 1");
 }
 
-static void test_lists_of_types_and_choices(void **state)
+TEST(lists_of_types_and_choices)
 {
-    (void)state;
     const char *either = "{\"type\":[\"string\",\"null\"]}";
     FITS(either, "\"a\"");
     FITS(either, "null");
@@ -101,25 +92,22 @@ static void test_lists_of_types_and_choices(void **state)
     SAYS(mode, "\"walk\"", "arguments: must be one of \"plan\", \"run\", 3, {\"a\":1}, is \"walk\"");
 }
 
-static void test_lengths_are_counted_in_characters(void **state)
+TEST(lengths_are_counted_in_characters)
 {
-    (void)state;
     const char *three = "{\"type\":\"string\",\"maxLength\":3}";
     FITS(three, "\"äöü\"");
     SAYS(three, "\"äöüß\"", "arguments: must have at most 3 characters, has 4");
 }
 
-static void test_unknown_keywords_and_boolean_schemas(void **state)
+TEST(unknown_keywords_and_boolean_schemas)
 {
-    (void)state;
     FITS("{\"format\":\"uri\",\"$schema\":\"x\",\"default\":3}", "1");
     FITS("true", "1");
     SAYS("{\"properties\":{\"a\":false}}", "{\"a\":1}", "a: must not be there");
 }
 
-static void test_a_huge_value_makes_a_short_sentence(void **state)
+TEST(a_huge_value_makes_a_short_sentence)
 {
-    (void)state;
     static char value[20000];
     memset(value, 'x', sizeof(value) - 1);
     value[0] = value[sizeof(value) - 2] = '"';
@@ -139,9 +127,8 @@ static const char *schema_error(const char *text)
     return said;
 }
 
-static void test_schemas_that_mean_nothing_are_refused(void **state)
+TEST(schemas_that_mean_nothing_are_refused)
 {
-    (void)state;
     assert_string_equal(schema_error("3"), "arguments: a schema must be an object, is a number");
     assert_string_equal(schema_error("{\"type\":\"text\"}"), "arguments: unknown type \"text\"");
     assert_string_equal(schema_error("{\"type\":[]}"), "arguments: type must be a name or a list of names");
@@ -155,20 +142,4 @@ static void test_schemas_that_mean_nothing_are_refused(void **state)
     assert_string_equal(schema_error("{\"maxLength\":-1}"), "arguments: maxLength must be a whole number from 0");
     assert_string_equal(schema_error("{\"additionalProperties\":\"no\"}"),
                         "*: a schema must be an object, is a string");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_integers_may_look_like_floats),
-        cmocka_unit_test(test_unknown_names_come_with_the_nearest),
-        cmocka_unit_test(test_paths_lead_to_the_place),
-        cmocka_unit_test(test_lists_of_types_and_choices),
-        cmocka_unit_test(test_lengths_are_counted_in_characters),
-        cmocka_unit_test(test_unknown_keywords_and_boolean_schemas),
-        cmocka_unit_test(test_a_huge_value_makes_a_short_sentence),
-        cmocka_unit_test(test_schemas_that_mean_nothing_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

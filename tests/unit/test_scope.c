@@ -1,15 +1,14 @@
-/* Systemd user scopes, with a systemd-run that stands in for the real one: what it is told, and that nothing is
- * believed that a command in the scope does not find. */
+/* Tests of systemd user scopes, with a fake systemd-run: the arguments it gets, and that Keyturn only believes what a
+ * command inside the scope finds. */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/engines_program.h"
-#include "sandbox/scope.h"
+#include "sandbox/limits.h"
 #include "support/program_rig.h"
+#include "support/test.h"
 #include "workspace/program_vector.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,14 +16,12 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 static char *folder;
 static int listener = -1;
 
-/* Runs what it is told to run, in no scope at all. */
+/* Runs the given command without a scope. */
 static const char naive[] = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n";
-/* Says what a command in a real scope would find. */
+/* Prints what a command in a real scope would find. */
 static const char true_one[] = "#!/bin/sh\nfor last; do :; done\n"
                                "case \"$*\" in *'MemoryMax=64M -p MemorySwapMax=0 -p TasksMax=32 --'*)\n"
                                "echo \"67108864 32 $last\" ;; *) exit 1 ;; esac\n";
@@ -71,9 +68,26 @@ static char *joined(char **argv)
     return strbuf_detach(&text, NULL);
 }
 
-static void test_by_effect(void **state)
+static int begin(void **state)
 {
     (void)state;
+    folder = file_make_temp_dir(NULL, "keyturn-scope-", NULL);
+    CLEANUP(free) char *path = xasprintf("%s:/usr/local/bin:/usr/bin:/bin", folder);
+    setenv("PATH", path, 1);
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    int failed = file_remove_tree(folder, NULL);
+    free(folder);
+    return failed;
+}
+
+TEST_WITH(by_effect, begin, end)
+{
     put_program(true_one);
     assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD); /* however well systemd-run would answer */
     listen_there();
@@ -83,16 +97,15 @@ static void test_by_effect(void **state)
         put_program(wrong[i]);
         assert_int_equal(state_in_child(), SCOPE_NO_LIMITS);
     }
-    close(listener); /* whoever listened is gone, its socket is not */
+    close(listener); /* the listener is gone, but its socket is not */
     put_program(true_one);
     assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD);
     unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD);
 }
 
-static void test_vector(void **state)
+TEST_WITH(vector, begin, end)
 {
-    (void)state;
     put_program(naive);
     char **argv = xcalloc(3, sizeof(*argv));
     argv[0] = xstrdup("bwrap");
@@ -110,9 +123,8 @@ static void test_vector(void **state)
 }
 
 /* A program's engine is started in it, and finds its systemd; the watch stays. */
-static void test_of_a_program(void **state)
+TEST_WITH(of_a_program, begin, end)
 {
-    (void)state;
     struct sandbox_engines engines = {0};
     assert_int_equal(sandbox_engines_load(&engines, NULL, NULL), 0);
     const char *argv[] = {"true", NULL};
@@ -143,9 +155,8 @@ static void test_of_a_program(void **state)
 
 /* Where we may make no control group: a real program, through a systemd-run that leaves a note and becomes its engine.
  * The last of the tests, for here it is tried in our own process. */
-static void test_a_program_runs_in_it(void **state)
+TEST_WITH(a_program_runs_in_it, begin, end)
 {
-    (void)state;
     if (cgroup_works())
         skip();
     listen_there();
@@ -168,33 +179,4 @@ static void test_a_program_runs_in_it(void **state)
     assert_int_equal(strncmp(seen.buf, wanted, strlen(wanted)), 0);
     strbuf_release(&seen);
     close(listener);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    folder = file_make_temp_dir(NULL, "keyturn-scope-", NULL);
-    CLEANUP(free) char *path = xasprintf("%s:/usr/local/bin:/usr/bin:/bin", folder);
-    setenv("PATH", path, 1);
-    setenv("XDG_RUNTIME_DIR", folder, 1);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    int failed = file_remove_tree(folder, NULL);
-    free(folder);
-    return failed;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_by_effect, begin, end),
-        cmocka_unit_test_setup_teardown(test_vector, begin, end),
-        cmocka_unit_test_setup_teardown(test_of_a_program, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_program_runs_in_it, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Which files of the workspace a script is given, and which refusals there are. */
+/* Tests of which workspace files a script gets, and which requests are refused. */
 
 #include "base/arena.h"
 #include "base/beneath.h"
@@ -6,15 +6,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
-#include "tools/script_files.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
+#include "tools/script_tool.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct scratch scratch;
 static struct beneath *root;
@@ -69,9 +65,8 @@ static void gives(const char *list, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_paths_folders_and_globs(void **state)
+TEST_WITH(paths_folders_and_globs, set_up, tear_down)
 {
-    (void)state;
     gives("[\"src/a.py\"]", "src/a.py");
     assert_int_equal(files.items[0].len, 6);
     assert_memory_equal(files.items[0].bytes, "a = 1\n", 6);
@@ -85,16 +80,14 @@ static void test_paths_folders_and_globs(void **state)
     gives("[]", "");
 }
 
-static void test_each_file_once_in_the_order_of_the_list(void **state)
+TEST_WITH(each_file_once_in_the_order_of_the_list, set_up, tear_down)
 {
-    (void)state;
     gives("[\"tests\",\"src/a.py\",\"**/*.py\"]", "tests/test_a.py src/a.py src/deep/b.py");
     assert_int_equal(files.bytes, 9 + 6 + 6);
 }
 
-static void test_what_can_be_run_stays_so(void **state)
+TEST_WITH(what_can_be_run_stays_so, set_up, tear_down)
 {
-    (void)state;
     CLEANUP(free) char *path = scratch_path(&scratch, "work/src/a.py");
     assert_int_equal(chmod(path, 0755), 0);
     gives("[\"src/*\"]", "src/a.py src/c.txt");
@@ -102,9 +95,8 @@ static void test_what_can_be_run_stays_so(void **state)
     assert_false(files.items[1].executable);
 }
 
-static void test_refusals_name_their_cause(void **state)
+TEST_WITH(refusals_name_their_cause, set_up, tear_down)
 {
-    (void)state;
     gives("[\"../outside\"]", "files: path escapes workspace: ../outside");
     gives("[\"../*\"]", "files: path escapes workspace: ../");
     gives("[\"src/a.py\",\"src/none.py\"]", "files: src/none.py does not exist");
@@ -114,15 +106,14 @@ static void test_refusals_name_their_cause(void **state)
     CLEANUP(free) char *link = scratch_path(&scratch, "work/out");
     assert_int_equal(symlink("../outside", link), 0);
     gives("[\"out\"]", "files: path escapes workspace: out");
-    gives("[\"*\"]", "files: nothing is named by *"); /* a link is no file of a walk */
+    gives("[\"*\"]", "files: nothing is named by *"); /* a walk does not return links */
     assert_int_equal(mkfifo(link, 0600), -1);
     assert_int_equal(unlink(link) | mkfifo(link, 0600), 0);
     gives("[\"out\"]", "files: out is a FIFO, not a file");
 }
 
-static void test_too_much(void **state)
+TEST_WITH(too_much, set_up, tear_down)
 {
-    (void)state;
     CLEANUP(free) char *bytes = xcalloc(1, SCRIPT_FILES_BYTES + 1);
     memset(bytes, 'x', SCRIPT_FILES_BYTES);
     scratch_write(&scratch, "work/big", bytes);
@@ -136,24 +127,8 @@ static void test_too_much(void **state)
     gives("[\"many\"]", "files: more than 500 (name fewer)");
 }
 
-static void test_a_cancelled_call_reads_no_further(void **state)
+TEST_WITH(a_cancelled_call_reads_no_further, set_up, tear_down)
 {
-    (void)state;
     atomic_store(&cancelled, true);
     gives("[\"src\"]", "cancelled");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_paths_folders_and_globs),
-        TEST(test_each_file_once_in_the_order_of_the_list),
-        TEST(test_what_can_be_run_stays_so),
-        TEST(test_refusals_name_their_cause),
-        TEST(test_too_much),
-        TEST(test_a_cancelled_call_reads_no_further),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
-/* The recorded model, in virtual time. */
+/* Tests of the recorded model, in virtual time. */
 
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/journal.h"
 #include "model/scripted.h"
+#include "support/test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct fake_clock clock;
@@ -24,7 +20,7 @@ struct fixture {
     int64_t done_us, last_delta_us;
     struct model_reply reply;
     size_t cancel_after;                 /* deltas; 0: never */
-    const struct message_list *messages; /* what is sent; NULL: nothing */
+    const struct message_list *messages; /* the conversation to send; NULL: none */
     bool free_in_done;
     bool in_ask;
 };
@@ -79,7 +75,7 @@ static void stop(struct fixture *f)
 {
     provider_free(f->model);
     loop_run(f->loop);
-    loop_free(f->loop); /* aborts when a timer or a task was left behind */
+    loop_free(f->loop); /* aborts if a timer or a task is left */
     journal_reader_free(f->reader);
     model_reply_release(&f->reply);
     strbuf_release(&f->text);
@@ -127,9 +123,8 @@ static const char full[] = STARTED
     "{\"seq\":5,\"t\":8,\"turn\":2,\"type\":\"turn.started\",\"prompt\":\"two\"}\n"
     "{\"seq\":6,\"t\":9,\"turn\":2,\"type\":\"model.responded\",\"step\":1,\"text\":\"Again.\"}\n";
 
-static void answers_come_as_recorded(void **state)
+TEST(answers_come_as_recorded)
 {
-    (void)state;
     struct fixture f;
     start(&f, full, 0);
     assert_string_equal(f.model->ops->name, "scripted");
@@ -147,7 +142,7 @@ static void answers_come_as_recorded(void **state)
     assert_true(reply->calls[1].incomplete);
     assert_false(reply->calls[0].incomplete);
     assert_string_equal(reply->calls[2].arguments, "{}");
-    assert_true(*reply->calls[2].id); /* a hand-written call needs none of its own */
+    assert_true(*reply->calls[2].id); /* a hand-written call needs no id */
     assert_int_equal(reply->usage.input, 10);
     assert_int_equal(reply->usage.output, 20);
     assert_int_equal(reply->usage.cache_read, 3);
@@ -172,9 +167,8 @@ static void answers_come_as_recorded(void **state)
     stop(&f);
 }
 
-static void a_turn_has_its_own_answers(void **state)
+TEST(a_turn_has_its_own_answers)
 {
-    (void)state;
     struct fixture f;
     start(&f, full, 0);
     scripted_turn(f.model, 2);
@@ -189,9 +183,8 @@ static void a_turn_has_its_own_answers(void **state)
     stop(&f);
 }
 
-static void hand_written_turns_are_counted(void **state)
+TEST(hand_written_turns_are_counted)
 {
-    (void)state;
     struct fixture f;
     start(&f, STARTED TURN SAYS("a") SAYS("b") TURN SAYS("c"), 0);
     scripted_turn(f.model, 1);
@@ -202,9 +195,8 @@ static void hand_written_turns_are_counted(void **state)
     stop(&f);
 }
 
-static void a_bad_line_is_named_and_the_next_goes_on(void **state)
+TEST(bad_line_is_named_and_the_next_plays)
 {
-    (void)state;
     static const char *const bad[] = {
         "{\"type\":\"model.responded\",\"text\":5}\n",
         "{\"type\":\"model.responded\",\"tool_calls\":{}}\n",
@@ -225,7 +217,7 @@ static void a_bad_line_is_named_and_the_next_goes_on(void **state)
     }
 }
 
-static void a_file_that_cannot_be_played_is_refused_with_its_line(void **state)
+TEST(a_file_that_cannot_be_played_is_refused_with_its_line)
 {
     static const struct {
         const char *line, *why;
@@ -238,7 +230,6 @@ static void a_file_that_cannot_be_played_is_refused_with_its_line(void **state)
         {"{\"type\":\"model.responded\", oh\n", "not one JSON object"},
         {SAYS("fine"), NULL},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct err err = ERR_INIT;
         CLEANUP(free) char *lines = xasprintf("%s%s%s%s", STARTED, TURN, cases[i].line, SAYS("next"));
@@ -253,9 +244,8 @@ static void a_file_that_cannot_be_played_is_refused_with_its_line(void **state)
     }
 }
 
-static void an_answer_takes_its_recorded_time(void **state)
+TEST(an_answer_takes_its_recorded_time)
 {
-    (void)state;
     static const struct {
         double speed;
         int64_t us;
@@ -272,9 +262,8 @@ static void an_answer_takes_its_recorded_time(void **state)
 
 #define LONG "This is an answer of several words; it comes in pieces, one after the other, and adds up."
 
-static void without_deltas_the_text_comes_in_words(void **state)
+TEST(without_deltas_the_text_comes_in_words)
 {
-    (void)state;
     struct fixture f;
     start(&f,
           STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"thinking\":\"let me see what there is\","
@@ -295,9 +284,8 @@ static void without_deltas_the_text_comes_in_words(void **state)
     stop(&f);
 }
 
-static void recorded_deltas_are_played(void **state)
+TEST(recorded_deltas_are_played)
 {
-    (void)state;
     struct fixture f;
     start(
         &f,
@@ -319,9 +307,8 @@ static void recorded_deltas_are_played(void **state)
     stop(&f);
 }
 
-static void reflections_have_their_own_order(void **state)
+TEST(reflections_have_their_own_order)
 {
-    (void)state;
     struct fixture f;
     start(&f,
           STARTED TURN SAYS(
@@ -344,9 +331,8 @@ static void reflections_have_their_own_order(void **state)
     stop(&f);
 }
 
-static void a_cancelled_request_is_silent_and_uses_nothing_up(void **state)
+TEST(a_cancelled_request_is_silent_and_uses_nothing_up)
 {
-    (void)state;
     static const double speeds[] = {0, 1};
     for (size_t i = 0; i < COUNT_OF(speeds); i++) {
         struct fixture f;
@@ -362,9 +348,8 @@ static void a_cancelled_request_is_silent_and_uses_nothing_up(void **state)
     }
 }
 
-static void it_can_be_cancelled_at_every_delta(void **state)
+TEST(it_can_be_cancelled_at_every_delta)
 {
-    (void)state;
     for (size_t after = 1; after < 10; after++) {
         struct fixture f;
         start(&f, STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"latency_ms\":2000}\n", 1);
@@ -377,9 +362,8 @@ static void it_can_be_cancelled_at_every_delta(void **state)
     }
 }
 
-static void it_can_be_freed_while_it_answers(void **state)
+TEST(it_can_be_freed_while_it_answers)
 {
-    (void)state;
     struct fixture f;
     start(&f, full, 0);
     f.free_in_done = true;
@@ -392,7 +376,7 @@ static void it_can_be_freed_while_it_answers(void **state)
     assert_int_equal(f.dones, 0);
 }
 
-/* Says what was sent back for the call; the rest of the conversation does not matter. */
+/* Checks the answer for this result of the call; the rest of the conversation does not matter. */
 static void expect_said(const char *call, const char *result, double speed, const char *want)
 {
     static const char lines[] = STARTED TURN
@@ -409,38 +393,17 @@ static void expect_said(const char *call, const char *result, double speed, cons
     start(&f, lines, speed);
     f.messages = &messages;
     assert_string_equal(ask(&f, false)->text, want);
-    /* And nothing else is heard while it is being said. */
+    /* No other text arrives meanwhile. */
     assert_string_equal(f.text.buf, speed > 0 ? want : "");
     stop(&f);
     message_list_release(&messages);
 }
 
-static void an_answer_may_depend_on_what_was_decided(void **state)
+TEST(answer_may_depend_on_the_decision)
 {
-    (void)state;
     for (double speed = 0; speed < 2; speed++) {
         expect_said("w", "{\"status\":\"denied\"}", speed, "It was refused.");
         expect_said("w", "{\"applied\":true}", speed, "It is in.");
         expect_said("v", "{\"status\":\"denied\"}", speed, "It is in.");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_come_as_recorded),
-        cmocka_unit_test(a_turn_has_its_own_answers),
-        cmocka_unit_test(hand_written_turns_are_counted),
-        cmocka_unit_test(a_bad_line_is_named_and_the_next_goes_on),
-        cmocka_unit_test(a_file_that_cannot_be_played_is_refused_with_its_line),
-        cmocka_unit_test(an_answer_takes_its_recorded_time),
-        cmocka_unit_test(without_deltas_the_text_comes_in_words),
-        cmocka_unit_test(recorded_deltas_are_played),
-        cmocka_unit_test(an_answer_may_depend_on_what_was_decided),
-        cmocka_unit_test(reflections_have_their_own_order),
-        cmocka_unit_test(a_cancelled_request_is_silent_and_uses_nothing_up),
-        cmocka_unit_test(it_can_be_cancelled_at_every_delta),
-        cmocka_unit_test(it_can_be_freed_while_it_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

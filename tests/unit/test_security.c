@@ -5,13 +5,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/page_block.h"
+#include "support/test.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE   SOURCE_DIR "/SECURITY.md"
 #define BODIES SOURCE_DIR "/tests/sandbox/bodies"
@@ -46,10 +43,9 @@ static void add_words(struct strbuf *out, const char *words)
         strbuf_addf(out, "%s%c", *words == ' ' ? "," : "", *words);
 }
 
-/* What the tests run, whoever runs them: containers as root alone. */
-static void test_programs(void **state)
+/* What the tests run under each user: containers only as root. */
+TEST(programs)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
     strbuf_addstr(&table, "| promise | tried as root in | as a user in |\n|---|---|---|\n");
     for (size_t i = 0; i < COUNT_OF(programs); i++) {
@@ -73,9 +69,8 @@ static size_t count_bodies(const char *beginning)
     return count;
 }
 
-static void test_scripts(void **state)
+TEST(scripts)
 {
-    (void)state;
     size_t total = 0;
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
     strbuf_addstr(&table, "| promise | attacks |\n|---|---|\n");
@@ -89,9 +84,8 @@ static void test_scripts(void **state)
     page_block_check(PAGE, "scripts", &table);
 }
 
-static void test_guards(void **state)
+TEST(guards)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
     strbuf_addstr(&table, "| promise | test |\n|---|---|\n");
     for (size_t i = 0; i < COUNT_OF(guards); i++) {
@@ -101,14 +95,4 @@ static void test_guards(void **state)
         strbuf_addf(&table, "| %s | `%s` |\n", guards[i].sentence, guards[i].test);
     }
     page_block_check(PAGE, "keyturn", &table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_guards),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

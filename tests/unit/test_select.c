@@ -1,11 +1,9 @@
-#include "base/mem.h"
-#include "turn/select.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+/* Tests of choosing the tools that the model is offered. */
 
-#include <cmocka.h>
+#include "base/mem.h"
+#include "support/test.h"
+#include "turn/prepare.h"
+#include <string.h>
 
 #define TOOLS 40
 
@@ -52,7 +50,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void off_gives_all_of_them(void **state)
+TEST_WITH(off_gives_all_of_them, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -62,7 +60,7 @@ static void off_gives_all_of_them(void **state)
         assert_ptr_equal(tools[i], &f->tools[i]);
 }
 
-static void few_are_not_chosen_from(void **state)
+TEST_WITH(few_are_not_chosen_from, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -71,7 +69,7 @@ static void few_are_not_chosen_from(void **state)
     assert_ptr_equal(tools[39], &f->tools[39]);
 }
 
-static void the_best_come_in_their_order_and_the_front_fills_up(void **state)
+TEST_WITH(the_best_come_in_their_order_and_the_front_fills_up, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -82,7 +80,7 @@ static void the_best_come_in_their_order_and_the_front_fills_up(void **state)
         assert_ptr_equal(tools[i], &f->tools[expected[i]]);
 }
 
-static void at_most_twenty_five_by_default(void **state)
+TEST_WITH(at_most_twenty_five_by_default, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -92,7 +90,7 @@ static void at_most_twenty_five_by_default(void **state)
     assert_ptr_equal(tools[23], &f->tools[30]);
 }
 
-static void nothing_to_go_by_gives_the_first(void **state)
+TEST_WITH(nothing_to_go_by_gives_the_first, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -104,16 +102,4 @@ static void nothing_to_go_by_gives_the_first(void **state)
     assert_int_equal(count, 0);
     assert_non_null(none);
     registry_free(empty);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(off_gives_all_of_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(few_are_not_chosen_from, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_best_come_in_their_order_and_the_front_fills_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(at_most_twenty_five_by_default, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_to_go_by_gives_the_first, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,29 @@
-/* Lines of a program: numbers, the cursor, the unfinished line, and how much is kept. */
+/* Tests of a program's lines: numbers, the cursor, the unfinished line, and how much is kept. */
 
 #include "base/mem.h"
-#include "workspace/program_session.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
+#include "workspace/running_program.h"
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static struct session_lines lines;
+static struct output_lines lines;
 
 static int begin(void **state)
 {
     (void)state;
-    session_lines_init(&lines, 3);
+    output_lines_init(&lines, 3);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    session_lines_release(&lines);
+    output_lines_release(&lines);
     return 0;
 }
 
 static void add(const char *text)
 {
-    session_lines_add(&lines, text, strlen(text));
+    output_lines_add(&lines, text, strlen(text));
 }
 
 static void expect(struct session_window window, struct strbuf *out, const char *text, size_t offset, size_t next)
@@ -40,18 +37,17 @@ static void expect(struct session_window window, struct strbuf *out, const char 
 static void polls(size_t limit, const char *text, size_t offset, size_t next)
 {
     struct strbuf out = STRBUF_INIT;
-    expect(session_lines_poll(&lines, limit, &out), &out, text, offset, next);
+    expect(output_lines_poll(&lines, limit, &out), &out, text, offset, next);
 }
 
 static void logs(size_t from, size_t limit, const char *text, size_t offset, size_t next)
 {
     struct strbuf out = STRBUF_INIT;
-    expect(session_lines_log(&lines, from, limit, &out), &out, text, offset, next);
+    expect(output_lines_log(&lines, from, limit, &out), &out, text, offset, next);
 }
 
-static void test_cursor(void **state)
+TEST_WITH(cursor, begin, end)
 {
-    (void)state;
     polls(0, "", 0, 0);
     add("one\ntwo\r\nthr");
     polls(1, "one", 0, 1);
@@ -65,48 +61,44 @@ static void test_cursor(void **state)
     polls(0, "", 4, 4);
 }
 
-static void test_what_is_too_old_is_gone(void **state)
+TEST_WITH(old_lines_are_dropped, begin, end)
 {
-    (void)state;
     add("1\n2\n3\n4\n5\n");
     polls(1, "3", 2, 3);
     add("6\n7\n8\n");
     polls(2, "6\n7", 5, 7);
 }
 
-static void test_end(void **state)
+TEST_WITH(end, begin, end)
 {
-    (void)state;
     add("1\n2\n3\nlast");
-    session_lines_end(&lines, 4);
-    session_lines_end(&lines, 5);
+    output_lines_end(&lines, 4);
+    output_lines_end(&lines, 5);
     assert_true(lines.exited);
     assert_int_equal(lines.exit_code, 4);
     polls(0, "1\n2\n3\nlast", 0, 4);
     polls(0, "", 4, 4);
 }
 
-static void test_taking_whole_lines(void **state)
+TEST_WITH(taking_whole_lines, begin, end)
 {
-    (void)state;
     struct strbuf out = STRBUF_INIT;
     add("a\nb\nrest");
-    struct session_window first = session_lines_take(&lines, 1, &out);
-    struct session_window second = session_lines_take(&lines, 0, &out);
+    struct session_window first = output_lines_take(&lines, 1, &out);
+    struct session_window second = output_lines_take(&lines, 0, &out);
     assert_int_equal(first.next, 1);
     expect(second, &out, "a\nb\n", 1, 2);
 }
 
-static void test_many_lines_in_a_bounded_room(void **state)
+TEST_WITH(many_lines_in_a_bounded_room, begin, end)
 {
-    (void)state;
-    session_lines_release(&lines);
-    session_lines_init(&lines, SESSION_LINES_MAX);
+    output_lines_release(&lines);
+    output_lines_init(&lines, OUTPUT_LINES_MAX);
     for (int i = 0; i < 50000; i++) {
         CLEANUP(free) char *line = xasprintf("%d\n", i);
         add(line);
     }
-    assert_int_equal(lines.count, SESSION_LINES_MAX);
+    assert_int_equal(lines.count, OUTPUT_LINES_MAX);
     assert_int_equal(lines.base, 30000);
     logs(30000, 1, "30000", 30000, 30001);
     polls(2, "30000\n30001", 30000, 30002);
@@ -115,13 +107,13 @@ static void test_many_lines_in_a_bounded_room(void **state)
     strbuf_grow(&chunk, 1 << 16);
     memset(chunk.buf, 'x', 1 << 16);
     for (int i = 0; i < 1024; i++)
-        session_lines_add(&lines, chunk.buf, 1 << 16);
-    assert_true(lines.bytes <= SESSION_LINES_BYTES);
+        output_lines_add(&lines, chunk.buf, 1 << 16);
+    assert_true(lines.bytes <= OUTPUT_LINES_BYTES);
     assert_true(lines.partial.len <= SESSION_LINE_BYTES_MAX);
     assert_true(lines.count < 40);
 }
 
-/* Looks as somebody would who waits, with 10 s at most; gives the time in ms when it was told. */
+/* Polls like a caller that waits for at most 10 s; returns when the wait ended, in ms. */
 static int64_t waits(const char *later, int64_t at_ms, const char *text)
 {
     struct session_waiter waiter;
@@ -135,26 +127,12 @@ static int64_t waits(const char *later, int64_t at_ms, const char *text)
     return now_ms;
 }
 
-static void test_an_unfinished_line_is_new_once(void **state)
+TEST_WITH(an_unfinished_line_is_new_once, begin, end)
 {
-    (void)state;
     add("Working... ");
     assert_in_range(waits("", 0, "Working... "), 0, 200);
     assert_in_range(waits("finished\n", 4000, "Working... finished"), 4000, 4200);
     add("more ");
     assert_in_range(waits("", 0, "more "), 0, 200);
     assert_int_equal(waits("", 0, "more "), 10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_cursor, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_too_old_is_gone, begin, end),
-        cmocka_unit_test_setup_teardown(test_end, begin, end),
-        cmocka_unit_test_setup_teardown(test_taking_whole_lines, begin, end),
-        cmocka_unit_test_setup_teardown(test_an_unfinished_line_is_new_once, begin, end),
-        cmocka_unit_test_setup_teardown(test_many_lines_in_a_bounded_room, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
-/* Skills: found by the head of their SKILL.md, staged read-only, and staged again only when they are not the same. */
+/* Tests of skills: found by the head of their SKILL.md, staged read-only, and staged again only if they changed. */
 
 #include "base/mem.h"
+#include "support/test.h"
 #include "support/workspace_rig.h"
 #include "workspace/skills.h"
 #include "workspace/stage.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct workspace_test t;
 static struct skills skills;
@@ -30,9 +27,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_heads(void **state)
+TEST_WITH(heads, setup, teardown)
 {
-    (void)state;
     static const char *const heads[][3] = {
         {"---\nname: pdf\ndescription: Reads PDF files # a comment\n---\n# x", "pdf", "Reads PDF files"},
         {"\xEF\xBB\xBF---\r\nname: \"a \\\"b\\\"\"\r\ndescription: 'it''s'\r\n---\r\n", "a \"b\"", "it's"},
@@ -63,9 +59,8 @@ static void list(void)
         fail_msg("%s", err.text);
 }
 
-static void test_listing(void **state)
+TEST_WITH(listing, setup, teardown)
 {
-    (void)state;
     list();
     assert_int_equal(skills.count, 0); /* no such folder: none */
     scratch_write(&t.files, "skills/z/SKILL.md", "---\nname: pdf\ndescription: d\n---\n");
@@ -94,10 +89,9 @@ static void link_to(const char *target, const char *path)
     assert_int_equal(symlink(target, at), 0);
 }
 
-/* In a folder of the user's own a link is the user's choice; a SKILL.md that is not in its skill is nobody's. */
-static void test_links_of_the_user(void **state)
+/* In a user's own folder, a link is the user's choice. A SKILL.md outside its skill is ignored. */
+TEST_WITH(links_of_the_user, setup, teardown)
 {
-    (void)state;
     scratch_write(&t.files, "elsewhere/far/SKILL.md", "---\nname: far\n---\n");
     scratch_write(&t.files, "elsewhere/secret.md", "---\nname: secret\ndescription: private\n---\n");
     scratch_write(&t.files, "skills/thief/x", "x");
@@ -121,11 +115,9 @@ static void list_project(void)
         fail_msg("%s", err.text);
 }
 
-/* A project may have been made by somebody else: nothing of it is found outside of it, whatever part of the way is a
- * link. */
-static void test_links_of_a_project(void **state)
+/* A project may come from a stranger: nothing outside of it is found, whichever part of the path is a link. */
+TEST_WITH(links_of_a_project, setup, teardown)
 {
-    (void)state;
     CLEANUP(free) char *other = scratch_path(&t.files, "other");
     list_project();
     assert_int_equal(skills.count + skills.left_count, 0); /* no such folder: none */
@@ -166,9 +158,8 @@ static void test_links_of_a_project(void **state)
 }
 
 /* What was a folder when it was found may be a link when it is used. */
-static void test_a_folder_that_becomes_a_link(void **state)
+TEST_WITH(a_folder_that_becomes_a_link, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     scratch_write(&t.files, "other/SKILL.md", "---\nname: own\n---\n");
     scratch_write(&t.files, "project/.keyturn/skills/own/SKILL.md", "---\nname: own\n---\n");
@@ -198,9 +189,8 @@ static mode_t mode_of(const char *path)
     return st.st_mode & 0777;
 }
 
-static void test_staging(void **state)
+TEST_WITH(staging, setup, teardown)
 {
-    (void)state;
     scratch_write(&t.files, "skills/pdf/SKILL.md", "---\nname: pdf\n---\n");
     scratch_write(&t.files, "skills/pdf/ref/form.md", "form");
     list();
@@ -225,27 +215,14 @@ static void test_staging(void **state)
     workspace_test_write(&t, "skills/pdf/added", "x");
     assert_true(stage(NULL));
     CLEANUP(free) char *aside = workspace_test_path(&t, "work/aside");
-    assert_int_equal(chmod(folder, 0755), 0); /* only who may write a folder may move it */
+    assert_int_equal(chmod(folder, 0755), 0); /* moving a folder needs write permission for it */
     assert_int_equal(rename(folder, aside), 0);
     workspace_test_link(&t, "/etc", "skills/pdf");
     assert_true(stage(NULL));
     CLEANUP(free) char *content = workspace_test_read(&t, "skills/pdf/new.md");
     assert_string_equal(content, "new");
-    /* Writable, where somebody asks for it. */
+    /* Writable if requested. */
     scratch_write(&t.files, "skills/pdf/new.md", "newer");
     assert_true(stage(&(struct stage_options){.read_only = false}));
     assert_int_equal(mode_of("skills/pdf/new.md") & 0200, 0200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_heads, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_listing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_of_the_user, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_of_a_project, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_folder_that_becomes_a_link, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_staging, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
-/* What a program printed, in the answer of its call: how much of it is shown, counted and kept. */
+/* Tests of a program's output in the answer of its call: how much is shown, counted and kept. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "tools/artifact.h"
-#include "tools/long_text.h"
-#include "tools/page.h"
+#include "tools/output_limit.h"
 #include "tools/spool.h"
 #include "tools/tool.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ROOM 3500
 
@@ -85,9 +80,8 @@ static void read_kept(const struct json *object, struct strbuf *whole)
     assert_true(artifact_store_get(store, ref + strlen("artifact://"), whole));
 }
 
-static void test_a_short_one_is_all_there(void **state)
+TEST_WITH(a_short_one_is_all_there, begin, end)
 {
-    (void)state;
     spool_add(&spool, "one\n", 4);
     spool_add(&spool, "two\n", 4);
     const struct json *object = answer();
@@ -96,10 +90,9 @@ static void test_a_short_one_is_all_there(void **state)
     assert_int_equal(artifact_store_count(store, NULL), 0);
 }
 
-/* Not much of the room is left unused, wherever the length is between what fits and what is no longer held. */
-static void test_the_room_is_used(void **state)
+/* Little of the room stays unused, for every length between what fits and what is no longer kept. */
+TEST_WITH(the_room_is_used, begin, end)
 {
-    (void)state;
     static const size_t lines[] = {400, 3000, 100000};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
@@ -121,10 +114,9 @@ static void test_the_room_is_used(void **state)
     }
 }
 
-/* However it is cut into pieces, what is shown first came first. */
-static void test_the_beginning_is_the_beginning(void **state)
+/* Whatever the pieces, the text shown first came first. */
+TEST_WITH(the_beginning_is_the_beginning, begin, end)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf much = STRBUF_INIT, whole = STRBUF_INIT;
     for (int i = 0; i < 100000; i++)
         strbuf_addf(&much, "%d\n", i);
@@ -139,16 +131,14 @@ static void test_the_beginning_is_the_beginning(void **state)
     assert_int_equal(strncmp(whole.buf, "first\n0\n1\n2\n", 12), 0);
 }
 
-static void test_memory_is_bounded(void **state)
+TEST_WITH(memory_is_bounded, begin, end)
 {
-    (void)state;
     add_lines(1000000);
     assert_true(spool.head.room + spool.tail.room + spool.half.room < 8 * SPOOL_WINDOW);
 }
 
-static void test_there_is_an_end_to_what_is_kept(void **state)
+TEST_WITH(kept_output_is_bounded, begin, end)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     spool.max = 100000;
     add_lines(30000);
@@ -163,10 +153,9 @@ static void test_there_is_an_end_to_what_is_kept(void **state)
     assert_string_equal(whole.buf + 100000, note);
 }
 
-/* A read may end within a character; what is no text becomes some. */
-static void test_what_is_kept_is_text(void **state)
+/* A read may end within a character; invalid bytes become text. */
+TEST_WITH(kept_output_is_text, begin, end)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
     add_lines(20000);
     size_t before = spool.head.len + (size_t)spool.beyond;
@@ -176,9 +165,8 @@ static void test_what_is_kept_is_text(void **state)
     assert_string_equal(whole.buf + before, "\xE2\x82\xAC\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-static void test_without_a_store(void **state)
+TEST_WITH(without_a_store, begin, end)
 {
-    (void)state;
     env.artifacts = NULL;
     add_lines(20000);
     const struct json *object = answer();
@@ -186,30 +174,12 @@ static void test_without_a_store(void **state)
     assert_null(json_get(object, "x_artifact"));
 }
 
-static void test_a_call_that_does_not_answer_keeps_nothing(void **state)
+TEST_WITH(a_call_that_does_not_answer_keeps_nothing, begin, end)
 {
-    (void)state;
     add_lines(20000);
     CLEANUP(free) char *folder = scratch_path(&scratch, "artifacts/s");
     spool_release(&spool);
     spool_init(&spool, &run);
     assert_int_equal(artifact_store_count(store, NULL), 0);
     assert_int_equal(rmdir(folder), 0); /* nothing is in it */
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_short_one_is_all_there),
-        TEST(test_the_room_is_used),
-        TEST(test_the_beginning_is_the_beginning),
-        TEST(test_memory_is_bounded),
-        TEST(test_there_is_an_end_to_what_is_kept),
-        TEST(test_what_is_kept_is_text),
-        TEST(test_without_a_store),
-        TEST(test_a_call_that_does_not_answer_keeps_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

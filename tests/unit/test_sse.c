@@ -1,13 +1,9 @@
-/* The event stream reader: the same events however the bytes are cut. */
+/* Tests of the event stream reader: the same events however the bytes are cut. */
 
 #include "base/mem.h"
 #include "model/sse.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static struct strbuf seen = STRBUF_INIT;
 static int wanted;
@@ -45,51 +41,45 @@ static void gives(const char *text, const char *events)
     }
 }
 
-static void test_data_of_events_comes_in_order(void **state)
+TEST(data_of_events_comes_in_order)
 {
-    (void)state;
     gives("data: a\n\ndata: b\n\n", "[a][b]");
     gives("event: x\ndata: a\nid: 7\nretry: 1\nwhatever: z\n\n", "[a]");
     gives("data:a\n\ndata:  b\n\ndata\n\ndata:\n\n", "[a][ b][][]");
     gives("data: one\ndata: two\ndata\n\n", "[one\ntwo\n]");
 }
 
-static void test_lines_end_in_every_way(void **state)
+TEST(lines_end_in_every_way)
 {
-    (void)state;
     gives("data: a\r\n\r\ndata: b\r\rdata: c\n\n", "[a][b][c]");
     gives("data: a\r\ndata: b\r\n\n", "[a\nb]");
 }
 
-static void test_what_is_no_data_is_nothing(void **state)
+TEST(other_fields_are_ignored)
 {
-    (void)state;
     gives(": comment\n\n\n\n: another\nevent: ping\n\ndatax: no\n\nDATA: no\n\n data: no\n\n", "");
     gives("\xef\xbb\xbf"
           "data: behind a mark\n\n",
           "[behind a mark]");
 }
 
-static void test_event_that_is_cut_off_is_never_seen(void **state)
+TEST(event_that_is_cut_off_is_never_seen)
 {
-    (void)state;
     gives("data: whole\n\ndata: half\n", "[whole]");
     gives("data: whole\n\ndata: ha", "[whole]");
 }
 
-static void test_nothing_is_given_on_that_nobody_wants(void **state)
+TEST(callback_can_stop_the_stream)
 {
-    (void)state;
     wanted = 1;
     assert_int_equal(feed("data: a\n\ndata: b\n\n", 18, 18, NULL), 0);
     assert_string_equal(seen.buf, "[a]");
 }
 
-static void test_line_and_event_without_an_end_are_refused(void **state)
+TEST(line_and_event_without_an_end_are_refused)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
-    (void)state;
     strbuf_addstr(&text, "data: ");
     while (text.len <= SSE_EVENT_MAX + 10)
         strbuf_addstr(&text, "0123456789012345678901234567890123456789012345678901234567890123456789");
@@ -109,15 +99,4 @@ static int release(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data_of_events_comes_in_order),
-        cmocka_unit_test(test_lines_end_in_every_way),
-        cmocka_unit_test(test_what_is_no_data_is_nothing),
-        cmocka_unit_test(test_event_that_is_cut_off_is_never_seen),
-        cmocka_unit_test(test_nothing_is_given_on_that_nobody_wants),
-        cmocka_unit_test(test_line_and_event_without_an_end_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_GROUP(NULL, release)

@@ -1,23 +1,19 @@
-/* Putting things into a workspace: nothing outside is touched, what is shared is not written into, and the policy's
+/* Tests of staging files into a workspace: nothing outside changes, shared files are not written to, and the policy's
  * limit holds. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include "support/workspace_rig.h"
 #include "workspace/layout.h"
-#include "workspace/lend.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
 #include "workspace/workspace.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct workspace_test t;
 
@@ -86,9 +82,8 @@ static void expect_input_refused(const char *from, const char *to, const char *w
         fail_msg("%s", err.text);
 }
 
-static void test_files(void **state)
+TEST_WITH(files, setup, teardown)
 {
-    (void)state;
     put("work/a/b", "one", 0);
     put("work/run.sh", "two", 0755);
     expect_text("work/a/b", "one");
@@ -102,9 +97,8 @@ static void test_files(void **state)
     expect_refused("/etc/x", "path escapes workspace: /etc/x");
 }
 
-static void test_what_is_there_is_replaced(void **state)
+TEST_WITH(existing_files_are_replaced, setup, teardown)
 {
-    (void)state;
     scratch_write(&t.files, "outside", "mine");
     CLEANUP(free) char *outside = scratch_path(&t.files, "outside"), *hard = workspace_test_path(&t, "work/hard");
     CLEANUP(free) char *fifo = workspace_test_path(&t, "work/fifo");
@@ -125,9 +119,8 @@ static void test_what_is_there_is_replaced(void **state)
     assert_false(scratch_exists(&t.files, "x"));
 }
 
-static void test_limit(void **state)
+TEST_WITH(limit, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *big = xcalloc(1, 60000);
     struct stage_file files[2] = {{.path = "work/one", .bytes = big, .len = 60000},
@@ -147,9 +140,8 @@ static void test_limit(void **state)
     input(from, NULL, "link"); /* costs nothing */
 }
 
-static void test_directory(void **state)
+TEST_WITH(directory, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     bool mounted;
     scratch_write(&t.files, "host/bin/tool", "#!");
@@ -172,40 +164,38 @@ static void test_directory(void **state)
     expect_text("skills/s/outer", "e");
     assert_true(S_ISREG(look("skills/s/outer").st_mode)); /* a link out of the source would lead nowhere in a sandbox */
     assert_int_equal(look("skills/s/fifo").st_mode, 0);
-    /* Where programs can be shown the folder itself they are; the copy is for whoever looks from outside. */
+    /* Programs that can see the folder itself use it; the copy is for readers from outside. */
     size_t count;
     t.ws->lends = true;
     assert_int_equal(stage_directory(t.ws, host, "work/./m/", &options, &mounted, &err), 0);
     assert_true(mounted);
     expect_text("work/m/doc", "d");
     assert_non_null(strstr(workspace_test_op(&t)->attrs, "\"mount_used\":true"));
-    struct program_lent *lent = workspace_lent(t.ws, &count);
+    struct bind_mount *lent = workspace_bind_mounts(t.ws, &count);
     assert_int_equal(count, 1);
     assert_string_equal(lent[0].path, host);
     assert_string_equal(lent[0].place, "work/m");
-    workspace_lent_free(lent, count);
+    bind_mounts_free(lent, count);
     /* Never on what a program put in its place, nor through a link. */
     CLEANUP(free) char *moved = xasprintf("%s/moved", t.ws->path), *work = xasprintf("%s/work", t.ws->path);
     assert_int_equal(rename(work, moved) | symlink("moved", work), 0);
-    workspace_lent_free(workspace_lent(t.ws, &count), count);
+    bind_mounts_free(workspace_bind_mounts(t.ws, &count), count);
     assert_int_equal(count, 0);
     assert_int_equal(unlink(work) | rename(moved, work), 0);
     assert_int_equal(stage_directory(t.ws, host, "../up", NULL, NULL, &err), -1);
     assert_int_equal(stage_directory(t.ws, " ", "work/x", NULL, NULL, &err), -1);
 }
 
-static void test_copying_into_itself(void **state)
+TEST_WITH(copying_into_itself, setup, teardown)
 {
-    (void)state;
     workspace_test_write(&t, "work/a/file", "1");
     input("workspace://work", "work/inputs/copy", NULL);
     expect_text("work/inputs/copy/a/file", "1");
     assert_int_equal(look("work/inputs/copy/inputs/copy").st_mode, 0);
 }
 
-static void test_links_are_relative(void **state)
+TEST_WITH(links_are_relative, setup, teardown)
 {
-    (void)state;
     workspace_test_write(&t, "work/deep/er/x", "1");
     input("workspace://work/deep/er/x", "out/l", "link");
     input("workspace://work/deep", "work/deep/er/up", " LINK ");
@@ -221,9 +211,8 @@ static void test_links_are_relative(void **state)
     expect_text("out/folder", "1");
 }
 
-static void test_sources_that_lead_out(void **state)
+TEST_WITH(sources_that_lead_out, setup, teardown)
 {
-    (void)state;
     scratch_write(&t.files, "secret", "s");
     workspace_test_link(&t, t.files.path, "work/away");
     workspace_test_write(&t, "work/tree/x", "1");
@@ -240,9 +229,8 @@ static void test_sources_that_lead_out(void **state)
     assert_true(S_ISLNK(look("work/copy/leak").st_mode));
 }
 
-static void test_pinned(void **state)
+TEST_WITH(pinned, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct stage_input pinned = {.from = "artifact://a/b.txt", .pin = true};
     assert_int_equal(versions_save(t.versions, "a/b.txt", "zero", 4, NULL, NULL, &err), 0);
@@ -257,9 +245,8 @@ static void test_pinned(void **state)
     assert_non_null(strstr(metadata, "\"version\":1,\"mode\":\"copy\""));
 }
 
-static void test_inputs_of_every_workspace(void **state)
+TEST_WITH(inputs_of_every_workspace, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     scratch_write(&t.files, "inputs/data", "d");
     CLEANUP(free) char *inputs = scratch_path(&t.files, "inputs");
@@ -273,9 +260,8 @@ static void test_inputs_of_every_workspace(void **state)
     assert_true(scratch_exists(&t.files, "inputs/data")); /* the link went, not what it points to */
 }
 
-static void test_sparse_stays_sparse(void **state)
+TEST_WITH(sparse_stays_sparse, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&t.files, "sparse");
     int fd = open(path, O_RDWR | O_CREAT, 0644);
@@ -295,21 +281,4 @@ static void test_sparse_stays_sparse(void **state)
     assert_int_equal(pread(fd, middle, 6, 32 << 20), 6);
     close(fd);
     assert_string_equal(middle, "middle");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_there_is_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_directory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copying_into_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_are_relative, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sources_that_lead_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pinned, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_inputs_of_every_workspace, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sparse_stays_sparse, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,19 @@
-/* What the start screen offers: sessions from the list and from their journals, each once, and fixtures that say what
- * they show; and the config file that it makes. */
+/* Tests of the start screen's list: sessions from the index and from their journals, each once, fixtures with a
+ * description, and the config file that it creates. */
 
+#include "app/session_list.h"
+#include "app/setup.h"
+#include "app/start_list.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "config/config.h"
-#include "config_example.h"
 #include "event/journal.h"
 #include "event/store.h"
-#include "sessions.h"
-#include "start_list.h"
 #include "support/scratch.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define JOURNAL                                                                  \
     "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\"}\n" \
@@ -42,10 +38,9 @@ static int end(void **state)
     return 0;
 }
 
-static void every_fixture_says_what_it_shows(void **state)
+TEST(every_fixture_says_what_it_shows)
 {
     struct start_list list;
-    (void)state;
     start_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_true(list.count - list.sessions >= 5);
     assert_string_equal(list.items[list.sessions].name, "demo");
@@ -57,10 +52,9 @@ static void every_fixture_says_what_it_shows(void **state)
     start_list_release(&list);
 }
 
-static void a_session_that_the_list_does_not_know(void **state)
+TEST(a_session_that_the_list_does_not_know)
 {
     struct start_list list;
-    (void)state;
     scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
     start_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_int_equal(list.sessions, 1);
@@ -72,13 +66,12 @@ static void a_session_that_the_list_does_not_know(void **state)
     start_list_release(&list);
 }
 
-static void one_that_somebody_holds_runs(void **state)
+TEST(locked_session_is_shown_as_running)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
     struct journal *journal = journal_resume(path, clock_system(), &err);
     struct session_rows rows;
-    (void)state;
     assert_non_null(journal);
     sessions_load(&rows, 10);
     assert_int_equal(rows.count, 1);
@@ -92,7 +85,7 @@ static void one_that_somebody_holds_runs(void **state)
 }
 
 /* What the list knows is not read; what it does not know (an older version wrote it) is. */
-static void one_that_the_list_knows_is_there_once(void **state)
+TEST(one_that_the_list_knows_is_there_once)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
@@ -109,7 +102,6 @@ static void one_that_the_list_knows_is_there_once(void **state)
                                   .turns = 1,
                                   .writes = 3};
     struct start_list list;
-    (void)state;
     assert_non_null(store);
     assert_int_equal(store_session_put(store, &entry, &err), 0);
     store_close(store);
@@ -123,11 +115,10 @@ static void one_that_the_list_knows_is_there_once(void **state)
 }
 
 /* It sets nothing, and everything in it is right once the // at the beginning of lines is taken away. */
-static void the_config_file_that_is_made(void **state)
+TEST(the_config_file_that_is_made)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
-    (void)state;
     config_example_write(&text);
     struct config *config = config_parse(text.buf, text.len, &err);
     assert_non_null(config);
@@ -143,12 +134,4 @@ static void the_config_file_that_is_made(void **state)
     config_free(config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fixture_says_what_it_shows), cmocka_unit_test(a_session_that_the_list_does_not_know),
-        cmocka_unit_test(one_that_somebody_holds_runs),     cmocka_unit_test(one_that_the_list_knows_is_there_once),
-        cmocka_unit_test(the_config_file_that_is_made),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP(begin, end)

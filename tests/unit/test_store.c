@@ -1,17 +1,13 @@
-/* keyturn.db: what goes in comes out, and nothing a person types is a query. */
+/* keyturn.db: stored rows come back unchanged, and no user input is run as a query. */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "event/store.h"
+#include "support/test.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char *folder;
 
@@ -46,9 +42,8 @@ static struct store *must_open(const char *path)
             fail_msg("%s", err.text); \
     } while (0)
 
-static void sessions_are_listed_newest_first(void **state)
+TEST(sessions_are_listed_newest_first)
 {
-    (void)state;
     struct store *store = must_open(":memory:");
     for (int i = 0; i < 5; i++) {
         char id[16], title[32];
@@ -102,7 +97,7 @@ static size_t found(struct store *store, const char *query, const char *first)
     return count;
 }
 
-static void memory_is_found_by_words(void **state)
+TEST(memory_is_found_by_words)
 {
     static const char *const texts[] = {
         "The parser of dates treats February wrongly",
@@ -111,7 +106,6 @@ static void memory_is_found_by_words(void **state)
         "Straße and café are words too",
         "The build needs the library and the compiler and the rest",
     };
-    (void)state;
     struct store *store = must_open(":memory:");
     assert_int_equal(found(store, "anything", NULL), 0);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
@@ -124,7 +118,7 @@ static void memory_is_found_by_words(void **state)
     store_close(store);
 }
 
-static void queries_are_never_syntax(void **state)
+TEST(queries_are_never_syntax)
 {
     static const char *const queries[] = {
         "",
@@ -154,7 +148,6 @@ static void queries_are_never_syntax(void **state)
         ";DROP TABLE memory",
         "\x01\x02",
     };
-    (void)state;
     struct store *store = must_open(":memory:");
     OK(store_memory_add(store, "s", "tests and text", 1, &err));
     for (size_t i = 0; i < COUNT_OF(queries); i++)
@@ -169,9 +162,8 @@ static void queries_are_never_syntax(void **state)
     store_close(store);
 }
 
-static void lessons_add_up(void **state)
+TEST(lessons_add_up)
 {
-    (void)state;
     struct store *store = must_open(":memory:");
     int64_t calls = -1, failures = -1;
     OK(store_lesson_get(store, "grep", &calls, &failures, &err));
@@ -184,9 +176,8 @@ static void lessons_add_up(void **state)
     store_close(store);
 }
 
-static void files_are_private_and_kept(void **state)
+TEST(files_are_private_and_kept)
 {
-    (void)state;
     CLEANUP(free) char *path = xasprintf("%s/keyturn.db", folder);
     struct store *store = must_open(path);
     OK(store_memory_add(store, "s", "remember me", 1, &err));
@@ -202,9 +193,8 @@ static void files_are_private_and_kept(void **state)
     store_close(store);
 }
 
-static void unfit_files_are_told(void **state)
+TEST(unusable_files_are_reported)
 {
-    (void)state;
     CLEANUP(free) char *path = xasprintf("%s/other.db", folder);
     struct err err = ERR_INIT;
     static const char text[] =
@@ -235,9 +225,8 @@ static void *hammer(void *data)
     return NULL;
 }
 
-static void threads_may_share_it(void **state)
+TEST(threads_may_share_it)
 {
-    (void)state;
     struct store *store = must_open(":memory:");
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
@@ -250,16 +239,4 @@ static void threads_may_share_it(void **state)
     store_close(store);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sessions_are_listed_newest_first),
-        cmocka_unit_test(memory_is_found_by_words),
-        cmocka_unit_test(queries_are_never_syntax),
-        cmocka_unit_test(lessons_add_up),
-        cmocka_unit_test(files_are_private_and_kept),
-        cmocka_unit_test(unfit_files_are_told),
-        cmocka_unit_test(threads_may_share_it),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_GROUP(make_folder, remove_folder)

@@ -1,15 +1,12 @@
-/* The byte string. After every step the invariants of its header are checked. */
+/* Tests of the byte string. After every step the invariants of its header are checked. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void check(const struct strbuf *sb)
 {
@@ -22,9 +19,8 @@ static void check(const struct strbuf *sb)
     assert_int_equal(strbuf_empty[0], '\0');
 }
 
-static void test_empty(void **state)
+TEST(empty)
 {
-    (void)state;
     struct strbuf sb = STRBUF_INIT;
     check(&sb);
     strbuf_reset(&sb);
@@ -36,9 +32,8 @@ static void test_empty(void **state)
     check(&sb);
 }
 
-static void test_appending(void **state)
+TEST(appending)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     for (int i = 0; i < 2000; i++) {
         strbuf_addch(&sb, (char)('a' + i % 26));
@@ -56,9 +51,8 @@ static void test_appending(void **state)
     assert_memory_equal(sb.buf, "a\0bcd", 6);
 }
 
-static void test_format(void **state)
+TEST(format)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     /* Shorter than, exactly, and longer than the room that is tried first. */
     for (int width = 0; width < 300; width++) {
@@ -70,9 +64,8 @@ static void test_format(void **state)
     }
 }
 
-static void test_grow_and_set_len(void **state)
+TEST(grow_and_set_len)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     strbuf_addstr(&sb, "ab");
     strbuf_grow(&sb, 1000);
@@ -86,9 +79,8 @@ static void test_grow_and_set_len(void **state)
     assert_string_equal(sb.buf, "a");
 }
 
-static void test_detach(void **state)
+TEST(detach)
 {
-    (void)state;
     struct strbuf sb = STRBUF_INIT;
     size_t len = 9;
     char *bytes = strbuf_detach(&sb, &len);
@@ -120,9 +112,8 @@ static int pipe_with(size_t len)
     return ends[0];
 }
 
-static void test_read(void **state)
+TEST(read)
 {
-    (void)state;
     static const struct {
         size_t size, limit;
         int code;
@@ -150,9 +141,8 @@ static void test_read(void **state)
     strbuf_release(&sb);
 }
 
-static void test_growing_may_fail(void **state)
+TEST(growing_may_fail)
 {
-    (void)state;
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     strbuf_addstr(&sb, "kept");
     assert_false(strbuf_try_grow(&sb, SIZE_MAX));
@@ -163,18 +153,4 @@ static void test_growing_may_fail(void **state)
         strbuf_addch(&sb, 'x');
     assert_ptr_equal(sb.buf, place);
     assert_int_equal(sb.len, 1004);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_appending),
-        cmocka_unit_test(test_format),
-        cmocka_unit_test(test_grow_and_set_len),
-        cmocka_unit_test(test_detach),
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_growing_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

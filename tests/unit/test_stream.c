@@ -1,14 +1,12 @@
+/* Tests of reading a stream of records in pieces. */
+
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "events.h"
 #include "stream.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 struct rig {
     struct event_sink sink;
@@ -51,11 +49,10 @@ static void heard(struct rig *rig, const char *expected)
     strbuf_reset(&rig->sink.out);
 }
 
-static void test_lines_are_events(void **state)
+TEST(lines_are_events)
 {
     struct rig rig;
 
-    (void)state;
     rig_init(&rig);
     say(&rig, "one\ntwo\n\nthr");
     heard(&rig, "one|two||");
@@ -73,11 +70,10 @@ static void test_lines_are_events(void **state)
     rig_release(&rig);
 }
 
-static void test_characters_stay_whole(void **state)
+TEST(characters_stay_whole)
 {
     struct rig rig;
 
-    (void)state;
     rig_init(&rig);
     say(&rig, "\xe2\x82");
     stream_flush(&rig.stream, &rig.sink);
@@ -93,13 +89,12 @@ static void test_characters_stay_whole(void **state)
     rig_release(&rig);
 }
 
-static void test_long_lines_come_in_pieces(void **state)
+TEST(long_lines_come_in_pieces)
 {
     struct rig rig;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t events = 0;
 
-    (void)state;
     rig_init(&rig);
     for (int i = 0; i < 10000; i++)
         strbuf_addstr(&text, "\xe2\x82\xac");
@@ -112,11 +107,10 @@ static void test_long_lines_come_in_pieces(void **state)
     rig_release(&rig);
 }
 
-static void test_secrets_are_masked_across_lines_and_pieces(void **state)
+TEST(secrets_are_masked_across_lines_and_pieces)
 {
     struct rig rig;
 
-    (void)state;
     rig_init(&rig);
     mask_add(&rig.sink.mask, "KEY", "one\ntwo!");
     say(&rig, "see one\n");
@@ -129,16 +123,4 @@ static void test_secrets_are_masked_across_lines_and_pieces(void **state)
     stream_finish(&rig.stream, &rig.sink);
     heard(&rig, "on|");
     rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_are_events),
-        cmocka_unit_test(test_characters_stay_whole),
-        cmocka_unit_test(test_long_lines_come_in_pieces),
-        cmocka_unit_test(test_secrets_are_masked_across_lines_and_pieces),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
-/* Themes: every shipped one parses, what a file leaves out is inherited, and a mistake names its line. */
+/* Tests of themes: every shipped one parses, missing entries are inherited, and an error names its line. */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "theme.h"
-#include "theme_builtin.h"
+#include "screen/theme.h"
+#include "support/test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static const char *const shipped[] = {"default", "light", "mono", "high-contrast", "solarized"};
 
@@ -53,9 +49,8 @@ static bool same_style(const struct style *a, const struct style *b)
            a->underline == b->underline && a->reverse == b->reverse;
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     struct theme theme =
         parse("# a theme\n\n  text\tWhite,black+bold   # with a comment\r\n"
               "frame #1a2B3c,17\nerror 196+bold+Underline+reverse+dim+italic\nwarn bright-yellow,default");
@@ -72,9 +67,8 @@ static void test_lines(void **state)
     assert_int_equal(theme.styles[LOOK_WARN].bg, COLOR_DEFAULT);
 }
 
-static void test_inheritance(void **state)
+TEST(inheritance)
 {
-    (void)state;
     struct theme theme = parse("diff blue,black\ndiff.add green+bold\ntext 250,235+italic\nwave.held +reverse\n");
     struct style *gutter = &theme.styles[LOOK_DIFF_ADD_GUTTER];
     assert_int_equal(gutter->fg, 2);
@@ -82,7 +76,7 @@ static void test_inheritance(void **state)
     assert_true(gutter->bold && !gutter->italic);
     assert_int_equal(theme.styles[LOOK_DIFF_HUNK].fg, 4);
     assert_false(theme.styles[LOOK_DIFF_HUNK].italic);
-    /* `wave` is no role: its children have those of text. Attributes are the line's. */
+    /* `wave` is not a role: its children inherit from text. Attributes are those of the line. */
     struct style *held = &theme.styles[LOOK_WAVE_HELD];
     assert_int_equal(held->fg, 250);
     assert_int_equal(held->bg, 235);
@@ -93,9 +87,8 @@ static void test_inheritance(void **state)
     assert_int_equal(empty.styles[LOOK_JSON_KEY].bg, COLOR_DEFAULT);
 }
 
-static void test_roles(void **state)
+TEST(roles)
 {
-    (void)state;
     assert_int_equal(look_parent(LOOK_TEXT), LOOK_TEXT);
     assert_int_equal(look_parent(LOOK_DIFF_ADD_GUTTER), LOOK_DIFF_ADD);
     assert_int_equal(look_parent(LOOK_DIFF_ADD), LOOK_DIFF);
@@ -108,21 +101,20 @@ static void test_roles(void **state)
     }
 }
 
-static void test_mistakes_name_their_line(void **state)
+TEST(mistakes_name_their_line)
 {
-    (void)state;
     refuses("text default\ndiff.ad green\n", 2, "did you mean diff.add?");
     refuses("\n\ntext gren", 3, "did you mean green?");
     refuses("text default,blu", 1, "did you mean blue?");
     refuses("text default+blod", 1, "did you mean bold?");
     refuses("text default+", 1, "attribute");
-    refuses("text 256", 1, "there is no colour 256");
-    refuses("text -1", 1, "there is no colour -1");
+    refuses("text 256", 1, "unknown color 256");
+    refuses("text -1", 1, "unknown color -1");
     refuses("text #12345", 1, "#rrggbb");
     refuses("text #12345g", 1, "#rrggbb");
-    refuses("text #+12345", 1, "colour");
-    refuses("text", 1, "text has no colour");
-    refuses("zzzzzzzzz red", 1, "there is no role zzzzzzzzz");
+    refuses("text #+12345", 1, "color");
+    refuses("text", 1, "text has no color");
+    refuses("zzzzzzzzz red", 1, "unknown role zzzzzzzzz");
     refuses("text red\nframe blue\ntext green", 3, "twice");
     refuses("text red blue", 1, "too many");
 
@@ -132,13 +124,12 @@ static void test_mistakes_name_their_line(void **state)
     assert_int_equal(err.line, 1);
 }
 
-static void test_shipped_themes_say_everything_that_matters(void **state)
+TEST(shipped_themes_say_everything_that_matters)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(shipped); i++) {
         struct theme theme = load_shipped(shipped[i]);
         const struct style *styles = theme.styles;
-        /* What has to stand out does: these never look like ordinary text. */
+        /* Important roles stand out: they never look like ordinary text. */
         static const enum look apart[] = {LOOK_STATUS_WAIT, LOOK_SELECT,     LOOK_SEARCH,
                                           LOOK_ERROR,       LOOK_CALL_ASKS,  LOOK_DIFF_HOSTILE,
                                           LOOK_FRAME_FOCUS, LOOK_GAUGE_FULL, LOOK_INPUT_CURSOR};
@@ -158,7 +149,7 @@ static void test_shipped_themes_say_everything_that_matters(void **state)
     }
 }
 
-/* Relative luminance after WCAG, of colours whose value is known. */
+/* Relative luminance after WCAG, of colors whose value is known. */
 static double channel(int32_t value)
 {
     double part = value / 255.0;
@@ -170,9 +161,8 @@ static double luminance(int32_t color)
     return 0.2126 * channel(color >> 16 & 0xFF) + 0.7152 * channel(color >> 8 & 0xFF) + 0.0722 * channel(color & 0xFF);
 }
 
-static void test_colours_of_the_painted_themes_can_be_read(void **state)
+TEST(colors_of_the_painted_themes_can_be_read)
 {
-    (void)state;
     static const char *const painted[] = {"light", "solarized"};
     for (size_t i = 0; i < COUNT_OF(painted); i++) {
         struct theme theme = load_shipped(painted[i]);
@@ -192,20 +182,17 @@ static void test_colours_of_the_painted_themes_can_be_read(void **state)
     }
 }
 
-/* The copies in the program and the files are the same themes. */
-static void test_builtin_copies(void **state)
+/* This test has no folder of themes beside it, so theme_load uses the built-in ones. */
+TEST(builtin_themes_equal_their_files)
 {
-    (void)state;
-    struct theme built = parse(theme_builtin_default);
-    struct theme file = load_shipped("default");
-    for (enum look look = 0; look < LOOK_COUNT; look++)
-        if (!same_style(&built.styles[look], &file.styles[look]))
-            fail_msg("theme_builtin.c and default.theme differ in %s", look_name(look));
-    built = parse(theme_builtin_mono);
-    file = load_shipped("mono");
-    for (enum look look = 0; look < LOOK_COUNT; look++)
-        if (!same_style(&built.styles[look], &file.styles[look]))
-            fail_msg("theme_builtin.c and mono.theme differ in %s", look_name(look));
+    static const char *const names[] = {"default", "mono"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct theme built, file = load_shipped(names[i]);
+        assert_int_equal(theme_load(&built, names[i], NULL), 0);
+        for (enum look look = 0; look < LOOK_COUNT; look++)
+            if (!same_style(&built.styles[look], &file.styles[look]))
+                fail_msg("the built-in theme and %s.theme differ in %s", names[i], look_name(look));
+    }
 }
 
 static char *config_home;
@@ -241,9 +228,8 @@ static void put_theme(const char *name, const char *text)
     assert_int_equal(file_replace(path, text, strlen(text), 0600, &err), 0);
 }
 
-static void test_loading(void **state)
+TEST_WITH(loading, make_home, drop_home)
 {
-    (void)state;
     struct theme theme;
     struct err err = ERR_INIT;
     for (size_t i = 0; i < COUNT_OF(shipped); i++) {
@@ -259,7 +245,7 @@ static void test_loading(void **state)
     assert_int_equal(theme_load(&theme, "light", &err), 0);
     assert_int_equal(theme.styles[LOOK_TEXT].fg, 4);
     assert_int_equal(theme_load(&theme, "broken", &err), -1);
-    assert_non_null(strstr(err.text, "broken.theme:2: there is no colour blu; did you mean blue?"));
+    assert_non_null(strstr(err.text, "broken.theme:2: unknown color blu; did you mean blue?"));
     assert_int_equal(theme_load(&theme, "solarised", &err), -1);
     assert_non_null(strstr(err.text, "did you mean solarized?"));
     assert_int_equal(theme_load(&theme, "../keyturn/themes/mine", &err), -1);
@@ -273,9 +259,8 @@ static void test_loading(void **state)
     assert_string_equal(all.buf, "broken default high-contrast light mine mono solarized ");
 }
 
-static void test_what_the_environment_suggests(void **state)
+TEST_WITH(what_the_environment_suggests, make_home, drop_home)
 {
-    (void)state;
     struct theme theme;
     struct err err = ERR_INIT;
     assert_int_equal(theme_load(&theme, NULL, &err), 0);
@@ -299,9 +284,8 @@ static void test_what_the_environment_suggests(void **state)
     assert_string_equal(theme.name, "mono");
 }
 
-static void test_fewer_colours(void **state)
+TEST(fewer_colors)
 {
-    (void)state;
     assert_int_equal(color_reduce(COLOR_DEFAULT, 256), COLOR_DEFAULT);
     assert_int_equal(color_reduce(COLOR_DEFAULT, 8), COLOR_DEFAULT);
     assert_int_equal(color_reduce(5, 0), COLOR_DEFAULT);
@@ -325,9 +309,8 @@ static void test_fewer_colours(void **state)
     }
 }
 
-static void test_what_was_apart_stays_apart(void **state)
+TEST(colors_stay_distinct_on_small_terminals)
 {
-    (void)state;
     static const int terminals[] = {8, 16, 256};
     for (size_t i = 0; i < COUNT_OF(shipped); i++) {
         struct theme theme = load_shipped(shipped[i]);
@@ -338,7 +321,7 @@ static void test_what_was_apart_stays_apart(void **state)
             }
         }
     }
-    /* A diff keeps its two hues down to eight colours. */
+    /* A diff keeps its two hues down to eight colors. */
     for (size_t j = 0; j < COUNT_OF(terminals); j++) {
         struct theme theme = load_shipped("default");
         assert_int_not_equal(style_reduce(&theme.styles[LOOK_DIFF_ADD], terminals[j]).fg,
@@ -348,23 +331,4 @@ static void test_what_was_apart_stays_apart(void **state)
     struct style reduced = style_reduce(&dim, 8);
     assert_int_equal(reduced.fg, 7);
     assert_int_equal(reduced.bg, 0);
-}
-
-int main(void)
-{
-#define AT_HOME(name) cmocka_unit_test_setup_teardown(name, make_home, drop_home)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_inheritance),
-        cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_mistakes_name_their_line),
-        cmocka_unit_test(test_shipped_themes_say_everything_that_matters),
-        cmocka_unit_test(test_colours_of_the_painted_themes_can_be_read),
-        cmocka_unit_test(test_builtin_copies),
-        AT_HOME(test_loading),
-        AT_HOME(test_what_the_environment_suggests),
-        cmocka_unit_test(test_fewer_colours),
-        cmocka_unit_test(test_what_was_apart_stays_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
-#include "turn/thinking.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+/* Tests of thinking levels and their token budgets. */
 
-#include <cmocka.h>
+#include "support/test.h"
+#include "turn/model_step.h"
 
-static void names_in_any_case_and_off_for_the_rest(void **state)
+TEST(names_in_any_case_and_off_for_the_rest)
 {
-    (void)state;
     assert_int_equal(thinking_level_from_name("medium"), THINKING_MEDIUM);
     assert_int_equal(thinking_level_from_name("High"), THINKING_HIGH);
     assert_int_equal(thinking_level_from_name("LOW"), THINKING_LOW);
@@ -19,18 +16,16 @@ static void names_in_any_case_and_off_for_the_rest(void **state)
     assert_string_equal(thinking_level_name(THINKING_MEDIUM), "MEDIUM");
 }
 
-static void token_budgets(void **state)
+TEST(token_budgets)
 {
-    (void)state;
     assert_int_equal(thinking_tokens(THINKING_OFF), 0);
     assert_int_equal(thinking_tokens(THINKING_LOW), 500);
     assert_int_equal(thinking_tokens(THINKING_MEDIUM), 2000);
     assert_int_equal(thinking_tokens(THINKING_HIGH), 5000);
 }
 
-static void an_error_makes_it_look_back_once(void **state)
+TEST(an_error_makes_it_look_back_once)
 {
-    (void)state;
     struct thinking thinking;
     thinking_init(&thinking, THINKING_LOW);
     thinking_on_turn_start(&thinking);
@@ -41,9 +36,8 @@ static void an_error_makes_it_look_back_once(void **state)
     assert_false(thinking_should_reflect(&thinking));
 }
 
-static void the_level_and_the_switch_are_obeyed(void **state)
+TEST(the_level_and_the_switch_are_obeyed)
 {
-    (void)state;
     struct thinking thinking;
     thinking_init(&thinking, THINKING_OFF);
     thinking.reflect_every = 1;
@@ -56,9 +50,8 @@ static void the_level_and_the_switch_are_obeyed(void **state)
     assert_false(thinking_should_reflect(&thinking));
 }
 
-static void every_third_turn(void **state)
+TEST(every_third_turn)
 {
-    (void)state;
     struct thinking thinking;
     thinking_init(&thinking, THINKING_HIGH);
     thinking.reflect_every = 3;
@@ -71,26 +64,12 @@ static void every_third_turn(void **state)
     assert_false(thinking_should_reflect(&thinking));
 }
 
-static void a_new_turn_forgets_the_errors_of_the_last(void **state)
+TEST(a_new_turn_forgets_the_errors_of_the_last)
 {
-    (void)state;
     struct thinking thinking;
     thinking_init(&thinking, THINKING_LOW);
     thinking_on_turn_start(&thinking);
     thinking_on_tool_error(&thinking);
     thinking_on_turn_start(&thinking);
     assert_false(thinking_should_reflect(&thinking));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_in_any_case_and_off_for_the_rest),
-        cmocka_unit_test(token_budgets),
-        cmocka_unit_test(an_error_makes_it_look_back_once),
-        cmocka_unit_test(the_level_and_the_switch_are_obeyed),
-        cmocka_unit_test(every_third_turn),
-        cmocka_unit_test(a_new_turn_forgets_the_errors_of_the_last),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

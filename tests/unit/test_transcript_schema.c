@@ -1,5 +1,5 @@
-/* The lines of the fixtures are what docs/transcript.schema.json says a line is. It uses few words of JSON Schema, and
- * one that is not known here fails, so that no rule is passed over. */
+/* The lines of the fixtures match docs/transcript.schema.json. The schema uses few keywords of JSON Schema; the test
+ * fails on one it does not know, so that it skips no rule. */
 
 #include "base/arena.h"
 #include "base/file.h"

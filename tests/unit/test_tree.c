@@ -1,21 +1,18 @@
-/* Whole trees. The digest is the same whether one thread or two make it, and never endless; removing and copying follow
- * no link and stay within their tree. */
+/* Tests of operations on whole trees. The digest is the same with one thread or two, and always ends. Removing and
+ * copying follow no link and stay within their tree. */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/tree.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct scratch files;
 
@@ -40,9 +37,8 @@ static int teardown(void **state)
 }
 
 /* Files a, b, c … with sizes around the size of a piece, against the same stream hashed at once. */
-static void test_any_size(void **state)
+TEST_WITH(any_size, setup, teardown)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 4095, 262143, 262144, 262145, 600000};
     for (size_t count = 1; count <= 70; count += 23) {
         CLEANUP(strbuf) struct strbuf stream = STRBUF_INIT;
@@ -73,9 +69,8 @@ static void test_any_size(void **state)
     }
 }
 
-static void test_links_to_files_are_read(void **state)
+TEST_WITH(links_to_files_are_read, setup, teardown)
 {
-    (void)state;
     char linked[HASH_SHA256_HEX], plain[HASH_SHA256_HEX];
     struct err err = ERR_INIT;
     scratch_write(&files, "one/a", "x");
@@ -89,9 +84,8 @@ static void test_links_to_files_are_read(void **state)
     assert_string_equal(linked, plain);
 }
 
-static void test_what_is_no_file(void **state)
+TEST_WITH(other_kinds_of_files, setup, teardown)
 {
-    (void)state;
     char out[HASH_SHA256_HEX];
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&files, "thing");
@@ -107,9 +101,8 @@ static void test_what_is_no_file(void **state)
     assert_int_equal(err.code, EISDIR);
 }
 
-static void test_limit(void **state)
+TEST_WITH(limit, setup, teardown)
 {
-    (void)state;
     char out[HASH_SHA256_HEX];
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&files, "huge");
@@ -130,9 +123,8 @@ static void remove_tree(const char *path)
     assert_int_equal(lstat(path, &st), -1);
 }
 
-static void test_remove_does_not_follow_links(void **state)
+TEST_WITH(remove_does_not_follow_links, setup, teardown)
 {
-    (void)state;
     scratch_mkdir(&files, "outside");
     scratch_write(&files, "outside/precious", "x");
     scratch_mkdir(&files, "t/a/b");
@@ -151,9 +143,8 @@ static void test_remove_does_not_follow_links(void **state)
     remove_tree("never-was");
 }
 
-static void test_remove_closed_folders(void **state)
+TEST_WITH(remove_closed_folders, setup, teardown)
 {
-    (void)state;
     scratch_mkdir(&files, "closed/in/deep");
     scratch_write(&files, "closed/in/f", "x");
     assert_int_equal(chmod("closed/in/deep", 0), 0);
@@ -162,9 +153,8 @@ static void test_remove_closed_folders(void **state)
     remove_tree("closed");
 }
 
-static void test_empty_folder(void **state)
+TEST_WITH(empty_folder, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct stat before, after;
     scratch_mkdir(&files, "ws/in/closed");
@@ -186,7 +176,7 @@ static void test_empty_folder(void **state)
     assert_string_equal(err.text, "cannot empty ws: No such file or directory");
     assert_int_equal(file_empty_folder("beside/precious", &err), -1);
     scratch_mkdir(&files, "ws");
-    assert_int_equal(file_empty_folder("alias", &err), -1); /* somebody put a link in its place */
+    assert_int_equal(file_empty_folder("alias", &err), -1); /* a link was put in its place */
 }
 
 /* Folders named "d" within each other, and every now and then a file beside one. */
@@ -205,9 +195,8 @@ static void make_deep(const char *name, int depth)
     close(at);
 }
 
-static void test_remove_is_not_bounded_by_descriptors(void **state)
+TEST_WITH(remove_is_not_bounded_by_descriptors, setup, teardown)
 {
-    (void)state;
     /* Deeper than paths and descriptors reach, and with folders beside it. */
     make_deep("deep", 10000);
     scratch_mkdir(&files, "deep/other");
@@ -223,9 +212,8 @@ static void test_remove_is_not_bounded_by_descriptors(void **state)
     assert_int_equal(access("deep", F_OK), -1);
 }
 
-static void test_copy_is_bounded_in_depth(void **state)
+TEST_WITH(copy_is_bounded_in_depth, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     char one[HASH_SHA256_HEX], two[HASH_SHA256_HEX];
     make_deep("most", 199);
@@ -243,9 +231,8 @@ static void test_copy_is_bounded_in_depth(void **state)
     assert_int_equal(after, before);
 }
 
-static void test_copy_tree(void **state)
+TEST_WITH(copy_tree, setup, teardown)
 {
-    (void)state;
     scratch_mkdir(&files, "from/sub/empty");
     scratch_write(&files, "from/f", "content");
     scratch_write(&files, "from/sub/run", "#!/bin/sh\n");
@@ -285,25 +272,8 @@ static void test_copy_tree(void **state)
 
     assert_int_equal(file_copy_tree("missing", "to2", &err), -1);
     assert_string_equal(err.text, "cannot copy missing: No such file or directory");
-    /* What is there already is not written over. */
+    /* Existing files are not overwritten. */
     assert_int_equal(file_copy_tree("from", "to", &err), -1);
     assert_int_equal(err.code, EEXIST);
     assert_memory_equal(err.text, "cannot copy from/", 17);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_any_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_to_files_are_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_remove_does_not_follow_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_remove_closed_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_empty_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_remove_is_not_bounded_by_descriptors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copy_tree, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copy_is_bounded_in_depth, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
-/* A tree in lines: what is folded stays so, and nothing that is shown lies below it. */
+/* Tests of a tree in lines: folded entries stay folded, and nothing below them is shown. */
 
 #include "base/mem.h"
-#include "treeview.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "screen/list.h"
+#include "support/test.h"
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-/* a (b (c) d) e, and what is shown of it as letters. */
+/* a (b (c) d) e, with the visible entries as letters. */
 static void build(struct treeview *tree, bool with_first)
 {
     tree_begin(tree);
@@ -32,10 +28,9 @@ static void assert_shown(const struct treeview *tree, const char *want)
     assert_string_equal(got, want);
 }
 
-static void folding(void **state)
+TEST(folding)
 {
     struct treeview tree = {0};
-    (void)state;
     build(&tree, false);
     assert_shown(&tree, "abcde");
     uint64_t before = tree.generation;
@@ -53,41 +48,29 @@ static void folding(void **state)
     tree_release(&tree);
 }
 
-static void places(void **state)
+TEST(places)
 {
     struct treeview tree = {0};
-    (void)state;
     build(&tree, false);
     tree_toggle(&tree, tree_find(&tree, "a"));
-    assert_int_equal(tree_place(&tree, tree_find(&tree, "a")), 0);
-    assert_int_equal(tree_place(&tree, tree_find(&tree, "c")), 0); /* what is folded above it */
-    assert_int_equal(tree_place(&tree, tree_find(&tree, "e")), 1);
+    assert_int_equal(tree_row(&tree, tree_find(&tree, "a")), 0);
+    assert_int_equal(tree_row(&tree, tree_find(&tree, "c")), 0); /* what is folded above it */
+    assert_int_equal(tree_row(&tree, tree_find(&tree, "e")), 1);
     tree_toggle(&tree, tree_find(&tree, "b"));
     tree_reveal(&tree, tree_find(&tree, "c"));
     assert_shown(&tree, "abcde");
-    assert_int_equal(tree_place(&tree, tree_find(&tree, "c")), 2);
+    assert_int_equal(tree_row(&tree, tree_find(&tree, "c")), 2);
     assert_int_equal(tree.folded_count, 0);
     assert_int_equal(tree_find(&tree, "x"), TREE_NONE);
     tree_release(&tree);
 }
 
-static void an_empty_one(void **state)
+TEST(an_empty_one)
 {
     struct treeview tree = {0};
-    (void)state;
     tree_begin(&tree);
     tree_end(&tree);
     assert_int_equal(tree.shown_count, 0);
-    assert_int_equal(tree_place(&tree, 0), 0);
+    assert_int_equal(tree_row(&tree, 0), 0);
     tree_release(&tree);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folding),
-        cmocka_unit_test(places),
-        cmocka_unit_test(an_empty_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
-/* Decoding against a second, slower reading of the standard; width; and that nothing harmful passes the sanitizer. */
+/* Tests of decoding against a second, slower implementation of the standard; of widths; and that nothing harmful passes
+ * the sanitizer. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "support/test.h"
 #include <stdio.h>
 
-#include <cmocka.h>
-
-static void test_every_code_point_round_trips(void **state)
+TEST(every_code_point_round_trips)
 {
-    (void)state;
     for (uint32_t cp = 0; cp <= 0x10FFFF; cp++) {
         char bytes[4];
         size_t len = utf8_encode(cp, bytes);
@@ -26,10 +23,9 @@ static void test_every_code_point_round_trips(void **state)
     assert_memory_equal(bytes, "\xEF\xBF\xBD", 3);
 }
 
-static void test_malformed(void **state)
+TEST(malformed)
 {
-    (void)state;
-    /* How many bytes each U+FFFD stands for, as the Unicode standard's table of examples has it. */
+    /* How many bytes each U+FFFD replaces, from the Unicode standard's table of examples. */
     static const struct {
         const char *bytes;
         const char *used; /* a digit per character; '.' after it when it is malformed */
@@ -85,9 +81,8 @@ static void test_malformed(void **state)
     }
 }
 
-static void test_reads_no_further_than_told(void **state)
+TEST(reads_no_further_than_its_length)
 {
-    (void)state;
     /* On the heap and cut exactly, so that ASan sees a byte too many. */
     static const char whole[] = "abcdefg\xF0\x9F\x98\x80tail\xE2\x82\xAC";
     for (size_t len = 1; len < sizeof(whole); len++) {
@@ -105,9 +100,8 @@ static void test_reads_no_further_than_told(void **state)
     }
 }
 
-static void test_width(void **state)
+TEST(width)
 {
-    (void)state;
     static const struct {
         uint32_t cp;
         int width;
@@ -132,9 +126,8 @@ static void sanitized(const char *text, size_t len, unsigned keep, const char *w
     assert_string_equal(out.buf, want);
 }
 
-static void test_sanitize(void **state)
+TEST(sanitize)
 {
-    (void)state;
     sanitized("plain é 中 😀", strlen("plain é 中 😀"), 0, "plain é 中 😀");
     sanitized("a\x1B[2Jb", 6, 0, "a^[[2Jb");
     sanitized("\0\x01\x1F\x7F", 4, 0, "^@^A^_^?");
@@ -159,10 +152,9 @@ static void test_sanitize(void **state)
     sanitized("\xE2\x80\xA8", 3, UTF8_KEEP_NEWLINE, "<U+2028>");
 }
 
-/* Every code point alone and between letters: what comes out is harmless, and as wide as was said. */
-static void test_nothing_harmful_passes(void **state)
+/* Every code point alone and between letters: the output is harmless and has the reported width. */
+TEST(nothing_harmful_passes)
 {
-    (void)state;
     static const struct {
         uint32_t first, last;
     } never[] = {
@@ -193,9 +185,8 @@ static void test_nothing_harmful_passes(void **state)
     strbuf_release(&out);
 }
 
-static void test_columns_agree_on_noise(void **state)
+TEST(columns_agree_on_noise)
 {
-    (void)state;
     uint32_t seed = 1;
     struct strbuf out = STRBUF_INIT;
     for (int round = 0; round < 20000; round++) {
@@ -208,25 +199,11 @@ static void test_columns_agree_on_noise(void **state)
         utf8_sanitize(&out, text, sizeof(text), UTF8_KEEP_NOTHING);
         assert_true(utf8_valid(out.buf, out.len));
         assert_int_equal(utf8_columns(text, sizeof(text)), utf8_columns(out.buf, out.len));
-        /* Sanitizing what is sanitized changes nothing. */
+        /* Sanitizing twice changes nothing. */
         struct strbuf again = STRBUF_INIT;
         utf8_sanitize(&again, out.buf, out.len, UTF8_KEEP_NOTHING);
         assert_string_equal(again.buf, out.buf);
         strbuf_release(&again);
     }
     strbuf_release(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_code_point_round_trips),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_reads_no_further_than_told),
-        cmocka_unit_test(test_width),
-        cmocka_unit_test(test_sanitize),
-        cmocka_unit_test(test_nothing_harmful_passes),
-        cmocka_unit_test(test_columns_agree_on_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
-/* Versioned artifacts, in memory and on disk: the same tests for both. */
+/* Tests of versioned artifacts, in memory and on disk: the same tests for both. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "workspace/versions.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct scratch files;
 
@@ -35,6 +32,19 @@ static int teardown(void **state)
     scratch_release(&files);
     return 0;
 }
+
+/* The same test for both kinds. */
+#define STORE_TEST(NAME)                                \
+    static void check_##NAME(struct versions *v);       \
+    TEST_WITH(NAME##_in_memory, setup_memory, teardown) \
+    {                                                   \
+        check_##NAME(*state);                           \
+    }                                                   \
+    TEST_WITH(NAME##_on_disk, setup_disk, teardown)     \
+    {                                                   \
+        check_##NAME(*state);                           \
+    }                                                   \
+    static void check_##NAME(struct versions *v)
 
 static int64_t save(struct versions *v, const char *name, const char *text, const char *mime)
 {
@@ -67,9 +77,8 @@ static void expect_none(struct versions *v, const char *name, int64_t version, c
     assert_string_equal(err.text, why);
 }
 
-static void test_versions(void **state)
+STORE_TEST(versions)
 {
-    struct versions *v = *state;
     struct err err = ERR_INIT;
     CLEANUP(free) int64_t *list = NULL;
     size_t count;
@@ -89,9 +98,8 @@ static void test_versions(void **state)
     expect_none(v, "none", VERSIONS_NEWEST, "artifact not found: none");
 }
 
-static void test_removing(void **state)
+STORE_TEST(removing)
 {
-    struct versions *v = *state;
     struct err err = ERR_INIT;
     save(v, "a", "x", NULL);
     save(v, "b", "y", NULL);
@@ -102,7 +110,7 @@ static void test_removing(void **state)
     assert_int_equal(save(v, "a", "again", NULL), 0);
 }
 
-static void test_refusals(void **state)
+TEST_WITH(refusals, setup_memory, teardown)
 {
     struct versions *v = *state;
     struct err err = ERR_INIT;
@@ -112,9 +120,8 @@ static void test_refusals(void **state)
     assert_string_equal(err.text, "there is no artifact service");
 }
 
-static void test_bytes(void **state)
+STORE_TEST(bytes)
 {
-    struct versions *v = *state;
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
     assert_int_equal(versions_save(v, "bytes", "a\0b\0", 4, "x/y", NULL, &err), 0);
@@ -131,9 +138,8 @@ static void *save_ten(void *user)
     return NULL;
 }
 
-static void test_at_once(void **state)
+STORE_TEST(at_once)
 {
-    struct versions *v = *state;
     struct err err = ERR_INIT;
     pthread_t threads[4];
     CLEANUP(free) int64_t *list = NULL;
@@ -150,9 +156,8 @@ static void test_at_once(void **state)
     assert_int_equal(list[39], 39);
 }
 
-static void test_disk_outlives_the_program(void **state)
+TEST_WITH(disk_outlives_the_program, setup_disk, teardown)
 {
-    (void)state;
     CLEANUP(free) char *folder = scratch_path(&files, "kept");
     struct versions *first = versions_on_disk(folder);
     save(first, "a", "x", "t/x");
@@ -161,21 +166,4 @@ static void test_disk_outlives_the_program(void **state)
     expect(second, "a", VERSIONS_NEWEST, "x", "t/x");
     assert_int_equal(save(second, "a", "y", NULL), 1);
     versions_free(second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_versions, setup_memory, teardown),
-        cmocka_unit_test_setup_teardown(test_versions, setup_disk, teardown),
-        cmocka_unit_test_setup_teardown(test_removing, setup_memory, teardown),
-        cmocka_unit_test_setup_teardown(test_removing, setup_disk, teardown),
-        cmocka_unit_test_setup_teardown(test_refusals, setup_memory, teardown),
-        cmocka_unit_test_setup_teardown(test_bytes, setup_memory, teardown),
-        cmocka_unit_test_setup_teardown(test_bytes, setup_disk, teardown),
-        cmocka_unit_test_setup_teardown(test_at_once, setup_memory, teardown),
-        cmocka_unit_test_setup_teardown(test_at_once, setup_disk, teardown),
-        cmocka_unit_test_setup_teardown(test_disk_outlives_the_program, setup_disk, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

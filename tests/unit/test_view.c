@@ -1,15 +1,11 @@
-/* The cache of events behind a view: what it gives is what the line says and stays until the frame ends. */
+/* Tests of a view's cache of events: an event matches its line and stays valid until the frame ends. */
 
+#include "app/view.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "view.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 #define EVENTS    2000
 #define KEPT_MOST 256
@@ -21,7 +17,7 @@ struct rig {
     struct view view;
 };
 
-/* Lines that say their number; every seq is `stride` times that of its line. */
+/* Lines that contain their number; every seq is `stride` times that of its line. */
 static void rig_open(struct rig *rig, int stride, size_t padding)
 {
     struct err err = ERR_INIT;
@@ -53,9 +49,8 @@ static void check_reason(const struct event *event, int number)
     assert_string_equal(event->session_ended.reason, want);
 }
 
-static void what_a_frame_uses_stays_until_it_ends(void **state)
+TEST(what_a_frame_uses_stays_until_it_ends)
 {
-    (void)state;
     static const struct event *events[EVENTS + 1];
     struct rig rig;
     rig_open(&rig, 1, 0);
@@ -76,9 +71,8 @@ static void what_a_frame_uses_stays_until_it_ends(void **state)
     rig_close(&rig);
 }
 
-static void long_events_count_for_what_they_are(void **state)
+TEST(long_events_count_for_what_they_are)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, 1, 200000);
     for (int i = 2; i <= 200; i++) {
@@ -103,15 +97,13 @@ static size_t kept_of_long_events(bool words)
     return kept;
 }
 
-static void words_count_as_well(void **state)
+TEST(words_count_as_well)
 {
-    (void)state;
     assert_true(kept_of_long_events(true) < kept_of_long_events(false));
 }
 
-static void a_file_with_holes_is_searched(void **state)
+TEST(a_file_with_holes_is_searched)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, 3, 0);
     for (int i = 2; i <= EVENTS; i += 17) {
@@ -123,9 +115,8 @@ static void a_file_with_holes_is_searched(void **state)
 }
 
 /* The event that was put is given, and it is shown with the line that it became. */
-static void what_was_recorded_is_not_decoded(void **state)
+TEST(recorded_line_is_not_decoded_again)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, 1, 0);
     struct event event = {.seq = 3, .type = EVENT_SESSION_ENDED, .type_name = "session.ended"};
@@ -144,16 +135,4 @@ static void what_was_recorded_is_not_decoded(void **state)
     }
     check_reason(view_event(&rig.view, 3), 3);
     rig_close(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_frame_uses_stays_until_it_ends),
-        cmocka_unit_test(long_events_count_for_what_they_are),
-        cmocka_unit_test(words_count_as_well),
-        cmocka_unit_test(a_file_with_holes_is_searched),
-        cmocka_unit_test(what_was_recorded_is_not_decoded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

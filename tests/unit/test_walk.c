@@ -1,21 +1,18 @@
-/* The walk through a tree: its orders, what it never does (follow a link, run out of descriptors, leave a folder open),
- * and trees that are very deep or very wide. */
+/* Tests of walking a tree: its orders, very deep and very wide trees, and what a walk never does (follow a link, run
+ * out of descriptors, leave a folder open). */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/walk.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define DEEP        10000
 #define WIDE        100000
@@ -144,9 +141,8 @@ static void make_files(const char *const *names, size_t count)
         scratch_write(&files, names[i], "x");
 }
 
-static void test_orders(void **state)
+TEST_WITH(orders, setup, teardown)
 {
-    (void)state;
     static const char *const names[] = {"b/z", "b/a/q", "a", "a-b", "b.c", "b0", "a.d/x", ".git/config", "b/.git"};
     make_files(names, COUNT_OF(names));
     assert_walk(&(struct walk_options){.order = WALK_BY_PATH},
@@ -167,9 +163,8 @@ static void test_orders(void **state)
     strbuf_release(&any.seen);
 }
 
-static void test_links_are_not_followed(void **state)
+TEST_WITH(links_are_not_followed, setup, teardown)
 {
-    (void)state;
     scratch_write(&files, "d/f", "x");
     assert_int_equal(symlinkat("/", top, "root"), 0);
     assert_int_equal(symlinkat("d", top, "e"), 0);
@@ -183,9 +178,8 @@ static void test_links_are_not_followed(void **state)
     }
 }
 
-static void test_stop_leaves_every_folder(void **state)
+TEST_WITH(stop_leaves_every_folder, setup, teardown)
 {
-    (void)state;
     static const char *const names[] = {"a/b/c/d", "a/b/c/e", "z"};
     make_files(names, COUNT_OF(names));
     struct record r = {.stop_at = 4};
@@ -195,9 +189,8 @@ static void test_stop_leaves_every_folder(void **state)
     strbuf_release(&r.seen);
 }
 
-static void test_without_denied_the_walk_fails(void **state)
+TEST_WITH(without_denied_the_walk_fails, setup, teardown)
 {
-    (void)state;
     static const struct walk_visitor only = {.entry = record_entry};
     struct record r = {.seen = STRBUF_INIT};
     struct err err = ERR_INIT;
@@ -210,10 +203,9 @@ static void test_without_denied_the_walk_fails(void **state)
     strbuf_release(&r.seen);
 }
 
-/* Root enters any folder, so only the modes tell. */
-static void test_shut_folders(void **state)
+/* Root can enter any folder, so only the modes matter. */
+TEST_WITH(shut_folders, setup, teardown)
 {
-    (void)state;
     scratch_write(&files, "shut/listed/f", "x");
     scratch_chmod(&files, "shut/listed", 0400);
     scratch_chmod(&files, "shut", 0);
@@ -235,7 +227,7 @@ static void test_shut_folders(void **state)
     assert_int_equal(scratch_mode(&files, "shut/listed"), 0500);
 }
 
-/* Folders named "d" within each other; each has files before and behind in any order. Returns the deepest one. */
+/* Folders named "d" within each other; each has files before and after it in any order. Returns the deepest one. */
 static int make_deep(int depth, int width, mode_t mode)
 {
     int at = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -254,9 +246,8 @@ static int make_deep(int depth, int width, mode_t mode)
     return at;
 }
 
-static void test_deep(void **state)
+TEST_WITH(deep, setup, teardown)
 {
-    (void)state;
     close(make_deep(DEEP, 1, 0700));
     for (int order = WALK_ANY; order <= WALK_BY_PATH; order++) {
         struct record r = {0};
@@ -283,9 +274,8 @@ static void test_deep(void **state)
 }
 
 /* Folders that the walk closed meanwhile get their modes back too. */
-static void test_deep_and_shut(void **state)
+TEST_WITH(deep_and_shut, setup, teardown)
 {
-    (void)state;
     int bottom = make_deep(300, 3, 0);
     struct record r = {0};
     walk(&r, "", &(struct walk_options){.max_depth = WALK_ANY_DEPTH, .unlock = true, .relock = true});
@@ -330,9 +320,8 @@ static void record_moved(void *user, const struct walk_entry *entry, int fd)
     r->lost += fd < 0;
 }
 
-static void test_moved_while_the_walk_is_in_it(void **state)
+TEST_WITH(moved_while_the_walk_is_in_it, setup, teardown)
 {
-    (void)state;
     static const struct walk_visitor visitor = {
         .entry = move_away, .enter = record_enter, .leave = record_moved, .denied = record_denied};
     struct record r = {.seen = STRBUF_INIT};
@@ -356,9 +345,8 @@ static enum walk_next check_order(void *user, const struct walk_entry *entry)
     return WALK_CONTINUE;
 }
 
-static void test_wide(void **state)
+TEST_WITH(wide, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < WIDE; i++) {
         char name[32];
         snprintf(name, sizeof(name), "a_longer_name_%d", i * 7919 % WIDE);
@@ -386,20 +374,8 @@ static void test_wide(void **state)
     strbuf_release(&r.seen);
 }
 
-int main(void)
+void test_begin(void)
 {
     if (access("/dev/shm", W_OK) == 0) /* a hundred thousand files are slow on a disk */
         setenv("TMPDIR", "/dev/shm", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_orders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_are_not_followed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_leaves_every_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_without_denied_the_walk_fails, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shut_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deep, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deep_and_shut, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_moved_while_the_walk_is_in_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wide, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

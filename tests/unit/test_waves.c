@@ -1,17 +1,12 @@
-/* The wave scheduler: each rule with the smallest list that shows it, then random lists against the rules themselves.
- */
+/* Tests of the wave scheduler: each rule with the smallest list that shows it, then random lists against all rules. */
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/event_json.h"
+#include "support/test.h"
 #include "turn/waves.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static const char *const key_a[] = {"a", NULL}, *const key_b[] = {"b", NULL}, *const key_ab[] = {"a", "b", NULL},
                          *const key_twice[] = {"d", "d", NULL}, *const key_file[] = {"file:{path}", NULL},
@@ -75,14 +70,13 @@ static void assert_waves(const char *list, bool parallel, const char *waves, con
         assert_string_equal(reasons.buf, why);
 }
 
-/* Scripts that only read have sandboxes of their own, so several run at once; of a long key the beginning is told. */
-static void scripts_share_nothing_but_themselves(void **state)
+/* Scripts that only read have separate sandboxes, so several run at once; of a long key the beginning is shown. */
+TEST(scripts_share_nothing_but_themselves)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct tool_spec spec = tool_run_script.spec;
     struct wave_call calls[3];
     size_t wave_count;
-    (void)state;
     spec.effect = EFFECT_READ_ONLY;
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         const char *json = arena_printf(&arena, "{\"script\":\"%s%0100d\\ny\"}", i == 1 ? "z" : "ü", 0);
@@ -95,9 +89,8 @@ static void scripts_share_nothing_but_themselves(void **state)
     assert_string_equal(waves[0].why, arena_printf(&arena, "c3 shares script:ü%072d… with c1", 0));
 }
 
-static void reads_gather_while_their_keys_differ(void **state)
+TEST(reads_gather_while_their_keys_differ)
 {
-    (void)state;
     assert_waves("", true, "", "");
     assert_waves("r_a", true, "c1", "last call");
     assert_waves("r_a r_b", true, "c1+c2", "last call");
@@ -105,9 +98,8 @@ static void reads_gather_while_their_keys_differ(void **state)
     assert_waves("r_a r_a", true, "c1 c2", "c2 shares a with c1 | runs alone: shares a with c1");
 }
 
-static void everything_else_runs_alone(void **state)
+TEST(everything_else_runs_alone)
 {
-    (void)state;
     assert_waves("w w", true, "c1 c2", "runs alone (LOCAL_WRITE) | runs alone (LOCAL_WRITE)");
     assert_waves("n n", true, "c1 c2", NULL);
     assert_waves("r_a r_b w r_a r_b", true, "c1+c2 c3 c4+c5",
@@ -116,25 +108,22 @@ static void everything_else_runs_alone(void **state)
     assert_waves("r_a w n d", true, "c1 c2 c3 c4", NULL);
 }
 
-static void an_overlapping_read_has_its_own_wave_D27(void **state)
+TEST(an_overlapping_read_has_its_own_wave_D27)
 {
-    (void)state;
     assert_waves("r_a r_ab", true, "c1 c2", NULL);
     assert_waves("r_x r_a r_a r_b r_y", true, "c1+c2 c3 c4+c5", NULL);
     /* c3 is alone, so c4 does not overlap anything although it has the same key. */
     assert_waves("r_a r_b r_a r_a r_b", true, "c1+c2 c3 c4+c5", NULL);
 }
 
-static void a_tool_without_a_class_runs_alone_D28(void **state)
+TEST(a_tool_without_a_class_runs_alone_D28)
 {
-    (void)state;
     assert_waves("r_a u r_b", true, "c1 c2 c3", "c2 is no read (UNKNOWN) | runs alone: effect unknown | last call");
     assert_waves("r_a nobody_knows_it r_b", true, "c1 c2 c3", NULL);
 }
 
-static void keys_take_arguments_D29(void **state)
+TEST(keys_take_arguments_D29)
 {
-    (void)state;
     assert_waves("r_file:a.c r_file:b.c", true, "c1+c2", NULL);
     assert_waves("r_file:a.c r_file:b.c r_file:a.c", true, "c1+c2 c3",
                  "c3 shares file:a.c with c1 | runs alone: shares file:a.c with c1");
@@ -142,23 +131,20 @@ static void keys_take_arguments_D29(void **state)
     assert_waves("r_file r_file", true, "c1 c2", NULL);
 }
 
-static void parallel_off_is_one_wave_per_call_D30(void **state)
+TEST(parallel_off_is_one_wave_per_call_D30)
 {
-    (void)state;
     assert_waves("r_a r_b r_x", false, "c1 c2 c3", "parallel is off | parallel is off | parallel is off");
 }
 
-static void the_tool_name_is_the_default_key(void **state)
+TEST(the_tool_name_is_the_default_key)
 {
-    (void)state;
     assert_waves("r_x r_y", true, "c1+c2", NULL);
     assert_waves("r_x r_x", true, "c1 c2", "c2 shares r_x with c1 | runs alone: shares r_x with c1");
     assert_waves("r_y r_y", true, "c1 c2", NULL); /* an empty list is no list */
 }
 
-static void a_call_does_not_exclude_itself(void **state)
+TEST(a_call_does_not_exclude_itself)
 {
-    (void)state;
     assert_waves("r_twice r_a", true, "c1+c2", NULL);
 }
 
@@ -170,9 +156,8 @@ static void assert_key(const char *key, const char *arguments, const char *expec
     assert_string_equal(out.buf, expected);
 }
 
-static void keys_are_filled_in(void **state)
+TEST(keys_are_filled_in)
 {
-    (void)state;
     assert_key("file:{path}", "{\"path\":\"src/a.c\"}", "file:src/a.c");
     assert_key("{a}-{b}-{a}", "{\"a\":1,\"b\":true}", "1-true-1");
     assert_key("x{list}", "{\"list\":[1,{\"b\":2,\"a\":1}]}", "x[1,{\"a\":1,\"b\":2}]");
@@ -185,9 +170,8 @@ static void keys_are_filled_in(void **state)
     assert_key("{p}", "{\"p\":\"{p}\"}", "{p}"); /* what was filled in is not filled in again */
 }
 
-static void waves_are_written_for_the_event(void **state)
+TEST(waves_are_written_for_the_event)
 {
-    (void)state;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct wave_call calls[] = {
         {"c1", tool("r_a"), "r_a", NULL}, {"c\"2", tool("r_b"), "r_b", NULL}, {"c3", tool("w"), "w", NULL}};
@@ -202,7 +186,7 @@ static void waves_are_written_for_the_event(void **state)
                         "\"why\":\"runs alone (LOCAL_WRITE)\",\"effect\":\"LOCAL_WRITE\"}]");
 }
 
-static void effects_of_recorded_waves(void **state)
+TEST(effects_of_recorded_waves)
 {
     static const struct {
         const char *effect, *why;
@@ -216,7 +200,6 @@ static void effects_of_recorded_waves(void **state)
         {NULL, "last call", true, EFFECT_READ_ONLY},
         {NULL, "parallel is off", false, EFFECT_READ_ONLY},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         enum effect effect;
         struct event_plan_wave wave = {.effect = cases[i].effect, .why = cases[i].why};
@@ -261,9 +244,8 @@ static void check_plan(const struct wave_call *calls, size_t count, const struct
     assert_int_equal(next, count);
 }
 
-static void random_lists_keep_every_rule(void **state)
+TEST(random_lists_keep_every_rule)
 {
-    (void)state;
     for (random_state = 1; random_state < 2000; random_state++) {
         uint32_t seed = random_state;
         CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -281,9 +263,8 @@ static void random_lists_keep_every_rule(void **state)
 }
 
 /* Large answers: one wave of everything, and thousands of small ones. Their cost is measured by the benchmark. */
-static void large_lists_are_planned(void **state)
+TEST(large_lists_are_planned)
 {
-    (void)state;
     static const char *const keys[] = {"a:{n}", "b:{n}", "c:{n}", "d:{n}", NULL};
     static const struct tool_spec read = {.name = "r", .effect = EFFECT_READ_ONLY, .resource_keys = keys};
     const size_t count = 20000, repeat = 3;
@@ -299,25 +280,4 @@ static void large_lists_are_planned(void **state)
         waves_plan(&arena, calls, count, true, &waves);
         assert_int_equal(waves, small ? 2 * (count / (repeat + 1)) : 1); /* three side by side, the fourth alone */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_gather_while_their_keys_differ),
-        cmocka_unit_test(everything_else_runs_alone),
-        cmocka_unit_test(an_overlapping_read_has_its_own_wave_D27),
-        cmocka_unit_test(a_tool_without_a_class_runs_alone_D28),
-        cmocka_unit_test(keys_take_arguments_D29),
-        cmocka_unit_test(parallel_off_is_one_wave_per_call_D30),
-        cmocka_unit_test(the_tool_name_is_the_default_key),
-        cmocka_unit_test(a_call_does_not_exclude_itself),
-        cmocka_unit_test(keys_are_filled_in),
-        cmocka_unit_test(scripts_share_nothing_but_themselves),
-        cmocka_unit_test(waves_are_written_for_the_event),
-        cmocka_unit_test(effects_of_recorded_waves),
-        cmocka_unit_test(random_lists_keep_every_rule),
-        cmocka_unit_test(large_lists_are_planned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* web_search and the HTTP client, against a real server on the loopback: a thread that answers one request per
- * connection with what the test prepared. */
+/* Tests of web_search and the HTTP client, against a real server on the loopback: a thread that answers one request per
+ * connection with a prepared answer. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -7,18 +7,14 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/http.h"
+#include "support/test.h"
 #include "tools/bounded.h"
 #include "tools/registry.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 struct server {
     pthread_t thread;
@@ -36,7 +32,7 @@ struct fixture {
     char *endpoint;
     struct tool_env env;
     struct hold_clock hold;
-    struct trace trace;
+    struct call_states trace;
     struct bounded_host host;
     struct bounded_call *call;
     struct arena arena;
@@ -137,7 +133,7 @@ static int setup(void **state)
     assert_non_null(f->http);
     f->env = (struct tool_env){.loop = f->loop, .web_endpoint = f->endpoint, .http = f->http, .session = "s"};
     hold_clock_init(&f->hold, clock_system());
-    trace_init(&f->trace);
+    call_states_init(&f->trace);
     f->host =
         (struct bounded_host){.env = &f->env, .trace = &f->trace, .clock = &f->hold, .web = WEB_ON, .done = on_done};
     strbuf_init(&f->cited);
@@ -158,7 +154,7 @@ static int teardown(void **state)
     pthread_mutex_destroy(&f->server.lock);
     if (f->outcomes)
         outcome_release(&f->outcome);
-    trace_release(&f->trace);
+    call_states_release(&f->trace);
     arena_release(&f->arena);
     strbuf_release(&f->cited);
     strbuf_release(&f->body);
@@ -211,7 +207,7 @@ static void assert_failed(struct fixture *f, bool retryable, const char *error)
     assert_int_equal(f->outcome.failure.retryable, retryable);
 }
 
-static void test_results_are_handed_on_and_cited(void **state)
+TEST_WITH(results_are_handed_on_and_cited, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
@@ -229,7 +225,7 @@ static void test_results_are_handed_on_and_cited(void **state)
     assert_true(was_asked(f, "Accept: application/json\r\n"));
 }
 
-static void test_an_endpoint_with_a_query_of_its_own(void **state)
+TEST_WITH(an_endpoint_with_a_query_of_its_own, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(free) char *endpoint = xasprintf("%s?key=1", f->endpoint);
@@ -240,7 +236,7 @@ static void test_an_endpoint_with_a_query_of_its_own(void **state)
     assert_true(was_asked(f, "GET /search?key=1&q=x&count=5 "));
 }
 
-static void test_no_endpoint_no_client(void **state)
+TEST_WITH(no_endpoint_no_client, setup, teardown)
 {
     struct fixture *f = *state;
     f->env.web_endpoint = NULL;
@@ -264,7 +260,7 @@ static void fails(struct fixture *f, const char *answer, const char *error)
     f->outcomes = 0;
 }
 
-static void test_bad_answers_are_named(void **state)
+TEST_WITH(bad_answers_are_named, setup, teardown)
 {
     struct fixture *f = *state;
     fails(f, "HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n{\"results\":[]}", "HTTP status 500");
@@ -277,7 +273,7 @@ static void test_bad_answers_are_named(void **state)
     fails(f, "nonsense\r\n\r\n", "the web search failed");
 }
 
-static void test_an_answer_that_is_too_long(void **state)
+TEST_WITH(an_answer_that_is_too_long, setup, teardown)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf answer = STRBUF_INIT;
@@ -289,7 +285,7 @@ static void test_an_answer_that_is_too_long(void **state)
     fails(f, arena_memdup0(&f->arena, answer.buf, answer.len), "longer than 1048576 bytes");
 }
 
-static void test_nobody_listens(void **state)
+TEST_WITH(no_server_listens, setup, teardown)
 {
     struct fixture *f = *state;
     f->env.web_endpoint = "http://127.0.0.1:1/";
@@ -297,7 +293,7 @@ static void test_nobody_listens(void **state)
     assert_failed(f, true, "the web search failed: ");
 }
 
-static void test_only_http_is_spoken(void **state)
+TEST_WITH(only_http_is_spoken, setup, teardown)
 {
     struct fixture *f = *state;
     f->env.web_endpoint = "file:///etc/passwd";
@@ -305,11 +301,11 @@ static void test_only_http_is_spoken(void **state)
     assert_failed(f, true, "the web search failed: ");
 }
 
-static void test_silence_ends_with_the_token(void **state)
+TEST_WITH(silence_ends_with_the_token, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, NULL);
-    start_search(f, "{\"query\":\"x\"}", 0.2); /* the hard wait is 5 s, but the token says 0.2 */
+    start_search(f, "{\"query\":\"x\"}", 0.2); /* the hard wait is 5 s, but the token has 0.2 s left */
     loop_run(f->loop);
     assert_failed(f, true, "no complete answer within 0.");
     assert_true(f->outcome.elapsed_ms < 4000);
@@ -325,7 +321,7 @@ static void cancel_call(struct loop_timer *timer)
     bounded_cancel(((struct soon *)timer)->call);
 }
 
-static void test_cancel_lets_go_of_the_connection(void **state)
+TEST_WITH(cancel_lets_go_of_the_connection, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, NULL);
@@ -335,7 +331,7 @@ static void test_cancel_lets_go_of_the_connection(void **state)
     assert_failed(f, true, "cancelled by the user");
 }
 
-static void test_the_schema_guards_the_arguments(void **state)
+TEST_WITH(the_schema_guards_the_arguments, setup, teardown)
 {
     struct fixture *f = *state;
     struct err err = ERR_INIT;
@@ -393,7 +389,7 @@ static void got_done(void *user, const struct http_result *result)
     }
 }
 
-static void test_http_posts_a_body_with_headers(void **state)
+TEST_WITH(http_posts_a_body_with_headers, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, "HTTP/1.1 429 Slow\r\nContent-Type: text/plain\r\nRetry-After: 7\r\nConnection: close\r\n\r\nwait");
@@ -415,7 +411,7 @@ static void test_http_posts_a_body_with_headers(void **state)
     assert_false(was_asked(f, "Expect"));
 }
 
-static void test_http_streams(void **state)
+TEST_WITH(http_streams, setup, teardown)
 {
     struct fixture *f = *state;
     f->server.drips = true; /* nobody is connected yet */
@@ -427,7 +423,7 @@ static void test_http_streams(void **state)
     assert_int_equal(f->retry_after_ms, -1);
 }
 
-static void test_http_limit_and_timeout(void **state)
+TEST_WITH(http_limit_and_timeout, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n12345678");
@@ -443,7 +439,7 @@ static void test_http_limit_and_timeout(void **state)
     assert_string_equal(f->error, "no complete answer within 0.06 s");
 }
 
-static void test_http_cancel_from_within_data(void **state)
+TEST_WITH(http_cancel_from_within_data, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc");
@@ -454,7 +450,7 @@ static void test_http_cancel_from_within_data(void **state)
     assert_int_equal(f->dones, 0);
 }
 
-static void test_http_start_from_within_done(void **state)
+TEST_WITH(http_start_from_within_done, setup, teardown)
 {
     struct fixture *f = *state;
     answers(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc");
@@ -465,7 +461,7 @@ static void test_http_start_from_within_done(void **state)
     assert_string_equal(f->body.buf, "abcabc");
 }
 
-static void test_http_cancel_and_free_with_requests_under_way(void **state)
+TEST_WITH(http_cancel_and_free_with_requests_under_way, setup, teardown)
 {
     struct fixture *f = *state;
     request(f, &(struct http_request){0});
@@ -478,7 +474,7 @@ static void test_http_cancel_and_free_with_requests_under_way(void **state)
     assert_int_equal(f->dones, 0);
 }
 
-static void test_http_says_what_is_wrong_with_an_address(void **state)
+TEST_WITH(http_explains_a_bad_address, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const urls[] = {"", "not a url", "ftp://127.0.0.1/", "http://"};
@@ -489,30 +485,4 @@ static void test_http_says_what_is_wrong_with_an_address(void **state)
         assert_string_not_equal(f->error, "");
         assert_int_equal(f->status, 0);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_results_are_handed_on_and_cited),
-        TEST(test_an_endpoint_with_a_query_of_its_own),
-        TEST(test_no_endpoint_no_client),
-        TEST(test_bad_answers_are_named),
-        TEST(test_an_answer_that_is_too_long),
-        TEST(test_nobody_listens),
-        TEST(test_only_http_is_spoken),
-        TEST(test_silence_ends_with_the_token),
-        TEST(test_cancel_lets_go_of_the_connection),
-        TEST(test_the_schema_guards_the_arguments),
-        TEST(test_http_posts_a_body_with_headers),
-        TEST(test_http_streams),
-        TEST(test_http_limit_and_timeout),
-        TEST(test_http_cancel_from_within_data),
-        TEST(test_http_start_from_within_done),
-        TEST(test_http_cancel_and_free_with_requests_under_way),
-        TEST(test_http_says_what_is_wrong_with_an_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,18 @@
-/* Workspaces: their names and folders, what a policy means, and that an operation tells of itself. */
+/* Tests of workspaces: their names and folders, the meaning of a policy, and that an operation reports itself. */
 
 #include "base/beneath.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "support/recorder.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "workspace/layout.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct scratch files;
 
@@ -70,9 +67,8 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
-static void test_create_and_cleanup(void **state)
+TEST_WITH(create_and_cleanup, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct workspace *ws = create(&given, "a b/ü", NULL);
     CLEANUP(free) char *start = xasprintf("%s/ws_a_b___", files.path);
@@ -93,9 +89,8 @@ static void test_create_and_cleanup(void **state)
     workspace_free(ws);
 }
 
-static void test_names_are_unique(void **state)
+TEST_WITH(names_are_unique, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     char *long_id = xmalloc(5000);
     memset(long_id, 'x', 4999);
@@ -108,9 +103,8 @@ static void test_names_are_unique(void **state)
     workspace_free(second);
 }
 
-static void test_policy_persists(void **state)
+TEST_WITH(policy_persists, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct workspace *ws = create(&given, "kept", &(struct workspace_policy){.persist = true});
     cleanup(ws);
@@ -118,9 +112,8 @@ static void test_policy_persists(void **state)
     workspace_free(ws);
 }
 
-static void test_capabilities(void **state)
+TEST_WITH(capabilities, setup, teardown)
 {
-    (void)state;
     struct workspace_capabilities plain = workspace_describe(&(struct workspace_policy){0});
     assert_string_equal(plain.isolation, "local");
     assert_true(plain.network_allowed && plain.streaming && plain.clean_env && !plain.read_only_mount);
@@ -131,9 +124,8 @@ static void test_capabilities(void **state)
     assert_int_equal(boxed.max_disk_bytes, 7);
 }
 
-static void test_trusted(void **state)
+TEST_WITH(trusted, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct err err = ERR_INIT;
     given.trusted = true;
@@ -148,9 +140,8 @@ static void test_trusted(void **state)
     assert_string_equal(last_op()->error, err.text);
 }
 
-static void test_failed_creation_leaves_nothing(void **state)
+TEST_WITH(failed_creation_leaves_nothing, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct err err = ERR_INIT;
     scratch_write(&files, "base", "a file");
@@ -162,9 +153,8 @@ static void test_failed_creation_leaves_nothing(void **state)
     assert_string_equal(list, "base");
 }
 
-static void test_disk(void **state)
+TEST_WITH(disk, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct err err = ERR_INIT;
     struct workspace *ws = create(&given, "disk", &(struct workspace_policy){.max_disk_bytes = 10000});
@@ -206,7 +196,7 @@ static void make_folder(const struct workspace *ws, const char *name)
 
 #define NOBODY 65534
 
-/* Root gets in everywhere, so this happens as nobody. */
+/* Root can enter everything, so this runs as the user nobody. */
 static int be_nobody(void **state)
 {
     setup(state);
@@ -226,9 +216,8 @@ static mode_t mode_of(const struct workspace *ws, const char *name)
     return st.st_mode & 07777;
 }
 
-static void test_what_is_shut_is_counted(void **state)
+TEST_WITH(closed_folders_are_counted, be_nobody, be_root_again)
 {
-    (void)state;
     struct workspace_options given = options();
     struct err err = ERR_INIT;
     struct workspace *ws = create(&given, "shut", &(struct workspace_policy){.max_disk_bytes = 10000});
@@ -271,10 +260,9 @@ static void test_what_is_shut_is_counted(void **state)
     workspace_free(ws);
 }
 
-/* A program may put a link where a folder of ours was: nothing is made at its other end, and nothing fails for good. */
-static void test_links_in_the_way_go(void **state)
+/* A program may replace a folder of ours with a link: nothing is created at its target, and no failure is permanent. */
+TEST_WITH(links_in_the_way_go, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct stat st;
     struct workspace_options given = options();
@@ -297,10 +285,9 @@ static void test_links_in_the_way_go(void **state)
     workspace_free(ws);
 }
 
-/* Nothing is hidden by being deep, and what is shut is never opened through a link. */
-static void test_what_is_deep_is_counted(void **state)
+/* Deep files are counted too, and a closed folder is never opened through a link. */
+TEST_WITH(deep_folders_are_counted, setup, teardown)
 {
-    (void)state;
     struct workspace_options given = options();
     struct workspace *ws = create(&given, "deep", &(struct workspace_policy){.max_disk_bytes = 10000});
     int64_t empty = workspace_disk_used(ws);
@@ -354,9 +341,8 @@ static void make_deep(int root, const char *name, int depth, int size)
 }
 
 /* However many of them there are. */
-static void test_many_that_are_deep_are_counted(void **state)
+TEST_WITH(many_that_are_deep_are_counted, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     struct stat st;
     struct workspace_options given = options();
@@ -387,9 +373,8 @@ static void test_many_that_are_deep_are_counted(void **state)
     workspace_free(ws);
 }
 
-static void test_entries_are_limited(void **state)
+TEST(entries_are_limited)
 {
-    (void)state;
     struct disk_count count = {.bytes = 5, .entries = WORKSPACE_ENTRIES_MAX};
     struct err err = ERR_INIT;
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), 0);
@@ -401,16 +386,15 @@ static void test_entries_are_limited(void **state)
     assert_string_equal(
         err.text, "the workspace is full: it has 135 MiB and may hold 20 MiB (remove what is not needed, or raise "
                   "\"max_disk_mb\" in the config file)");
-    /* What is a little too much is not said to be as much as there may be. */
+    /* Slightly too much is not reported as exactly the limit. */
     count = (struct disk_count){.bytes = (20 << 20) + 300};
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
     assert_string_equal(err.text, "the workspace is full: it has more than the 20 MiB that it may hold (remove what is "
                                   "not needed, or raise \"max_disk_mb\" in the config file)");
 }
 
-static void test_layout_in_the_way(void **state)
+TEST_WITH(layout_in_the_way, setup, teardown)
 {
-    (void)state;
     struct err err = ERR_INIT;
     char *paths[LAYOUT_DIRS];
     scratch_write(&files, "one/runs", "a file");
@@ -428,24 +412,4 @@ static void test_layout_in_the_way(void **state)
     assert_int_equal(symlink("/tmp", inside), 0);
     assert_int_equal(layout_ensure(two, clock_system(), NULL, &err), -1);
     assert_string_equal(err.text, "path escapes workspace: work");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_create_and_cleanup, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_names_are_unique, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_policy_persists, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_capabilities, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_trusted, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_failed_creation_leaves_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_shut_is_counted, be_nobody, be_root_again),
-        cmocka_unit_test_setup_teardown(test_links_in_the_way_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_deep_is_counted, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_that_are_deep_are_counted, setup, teardown),
-        cmocka_unit_test(test_entries_are_limited),
-        cmocka_unit_test_setup_teardown(test_layout_in_the_way, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
-/* Whose the files of a workspace are when Keyturn is root: the sandbox's user's where programs run as that one, else
- * root's. What they were copied from is left alone. For everybody else it is the same user anyway. */
+/* Tests of who owns the files of a workspace if Keyturn runs as root: the sandbox's user if programs run as that user,
+ * else root. The originals of copies do not change. For any other user the owner is always the same. */
 
 #include "base/mem.h"
 #include "sandbox/user.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct scratch files;
 static uid_t wanted_uid;
@@ -77,7 +74,7 @@ static struct workspace *fill(bool other_user)
     assert_int_equal(stage_directory(ws, folder, "skills/one", &(struct stage_options){.read_only = true}, NULL, &err),
                      0);
     assert_int_equal(stage_inputs(ws, inputs, COUNT_OF(inputs), &err), 0);
-    /* What a program puts in the way leads nobody out. */
+    /* A link that a program puts in the way leads nowhere outside. */
     CLEANUP(free) char *trap = xasprintf("%s/work/trap", ws->path);
     assert_int_equal(symlink(outside, trap), 0);
     put.path = "work/trap/file";
@@ -95,22 +92,19 @@ static void check(bool other_user, uid_t uid, gid_t gid)
     workspace_free(ws);
 }
 
-static void test_it_is_the_users_who_works_there(void **state)
+TEST_WITH(files_belong_to_the_user_of_the_sandbox, setup, teardown)
 {
-    (void)state;
     const struct sandbox_user *user = sandbox_user();
     check(true, user ? user->uid : geteuid(), user ? user->gid : getegid());
 }
 
-static void test_else_it_is_ours(void **state)
+TEST_WITH(else_it_is_ours, setup, teardown)
 {
-    (void)state;
     check(false, geteuid(), getegid());
 }
 
-static void test_the_user_is_nobody_else(void **state)
+TEST(sandbox_user_is_neither_root_nor_nobody)
 {
-    (void)state;
     const struct sandbox_user *user = sandbox_user_always();
     assert_int_not_equal(user->uid, 0);
     assert_int_not_equal(user->gid, 0);
@@ -123,14 +117,4 @@ static void test_the_user_is_nobody_else(void **state)
     const struct sandbox_user *ordinary = sandbox_user();
     assert_int_equal(seteuid(0), 0);
     assert_null(ordinary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_it_is_the_users_who_works_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_else_it_is_ours, setup, teardown),
-        cmocka_unit_test(test_the_user_is_nobody_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

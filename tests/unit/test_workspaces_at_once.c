@@ -1,24 +1,19 @@
-/* 500 workspaces made, filled, collected and cleaned up by several threads at once leave nothing behind: no folder, no
- * file, no descriptor. */
+/* Several threads make, fill, collect and remove 500 workspaces at once and leave nothing behind: no folder, no file,
+ * no descriptor. */
 
 #include "base/mem.h"
 #include "support/recorder.h"
 #include "support/scratch.h"
+#include "support/test.h"
 #include "workspace/collect.h"
-#include "workspace/outputspec.h"
-#include "workspace/registry.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
 #include "workspace/workspace.h"
 #include <dirent.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define THREADS    8
 #define WORKSPACES 500
@@ -81,9 +76,8 @@ static void *work(void *user)
     return NULL;
 }
 
-static void test_five_hundred(void **state)
+TEST(five_hundred)
 {
-    (void)state;
     pthread_t threads[THREADS];
     scratch_init(&files);
     recorder_init(&recorder);
@@ -126,9 +120,8 @@ static void *acquire(void *user)
     return NULL;
 }
 
-static void test_registry(void **state)
+TEST(registry)
 {
-    (void)state;
     pthread_t threads[THREADS];
     scratch_init(&files);
     struct workspace_registry *registry = workspace_registry_new();
@@ -143,10 +136,4 @@ static void test_registry(void **state)
     CLEANUP(free) char *left = scratch_list(&files, ".");
     assert_string_equal(left, "");
     scratch_release(&files);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_five_hundred), cmocka_unit_test(test_registry)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,18 @@
 #include "base/mem.h"
 #include "outcomes.h"
 #include "turn/finalize.h"
+#include "turn/model_step.h"
 #include "turn/prepare.h"
-#include "turn/thinking.h"
 #include "vector.h"
 #include <stdio.h>
 #include <time.h>
 
 /* ---- thinking ---- */
+
+static const struct vector_field thinking_fields[] = {
+    FIELD("reflect_on_tool_error", struct thinking, reflect_on_tool_error),
+    FIELD("reflect_every", struct thinking, reflect_every),
+};
 
 void area_thinking(struct vector *v)
 {
@@ -31,8 +36,7 @@ void area_thinking(struct vector *v)
         got_int(v, name, tokens);
     }
     thinking_init(&thinking, thinking_level_from_name(in_text(v, "level", "off")));
-    thinking.reflect_on_tool_error = in_bool(v, "reflect_on_tool_error", thinking.reflect_on_tool_error);
-    thinking.reflect_every = in_int(v, "reflect_every", thinking.reflect_every);
+    vector_fill(v, thinking_fields, &thinking);
     for (int64_t turn = in_int(v, "turn", 1); turn > 0; turn--)
         thinking_on_turn_start(&thinking);
     if (in_flag(v, "tool_error"))
@@ -111,6 +115,17 @@ static void got_hashes(struct vector *v, char (*hashes)[HASH_SHA256_HEX], size_t
     }
 }
 
+static const struct vector_field prepare_fields[] = {
+    FIELD("system_prompt", struct prepare_input, system_prompt),
+    FIELD("session", struct prepare_input, session),
+    FIELD("provider", struct prepare_input, provider),
+    FIELD("model", struct prepare_input, model),
+    FIELD("memory", struct prepare_input, memory),
+    FIELD("context_pack", struct prepare_input, context_pack),
+    FIELD("skill", struct prepare_input, skill),
+    FIELD("prompt", struct prepare_input, prompt),
+};
+
 void area_preparer(struct vector *v)
 {
     const struct json *prompts = in_get(v, "prompts");
@@ -118,17 +133,15 @@ void area_preparer(struct vector *v)
     char(*hashes)[HASH_SHA256_HEX] = arena_calloc(&v->arena, count + 1, sizeof(*hashes));
     struct message_list history;
     struct prepare_input input = {
-        .system_prompt = in_text(v, "system_prompt", prepare_default_prompt),
-        .session = in_text(v, "session", "s1"),
-        .provider = in_text(v, "provider", "provider"),
-        .model = in_text(v, "model", "model"),
+        .system_prompt = prepare_default_prompt,
+        .session = "s1",
+        .provider = "provider",
+        .model = "model",
         .wall_us = wall_of_date(v, in_text(v, "today", "2026-01-01")),
-        .memory = in_is_null(v, "memory") ? NULL : in_text(v, "memory", NULL),
         .history = &history,
-        .context_pack = in_is_null(v, "context_pack") ? NULL : in_text(v, "context_pack", NULL),
-        .skill = in_is_null(v, "skill") ? NULL : in_text(v, "skill", NULL),
-        .prompt = in_text(v, "prompt", "do it"),
+        .prompt = "do it",
     };
+    vector_fill(v, prepare_fields, &input);
 
     make_history(&history, in_int(v, "history", 0));
     for (size_t i = 0; i < count; i++) {
@@ -270,8 +283,8 @@ static void got_finalization(struct vector *v, const struct finalization *done)
     got_bool(v, "raises", false); /* it has no way to: that we are here is the proof */
 }
 
-/* `tokens`: one finalization each, [input, output, cache read, cache written]; without them, one turn that used some.
- */
+/* `tokens`: one finalization each, [input, output, cache read, cache written]; without them, one turn that used
+ * some. */
 void area_finalizer(struct vector *v)
 {
     struct finalizing f = {0};
@@ -333,9 +346,9 @@ void area_reflection(struct vector *v)
     /* The tool takes what is to be gone of the turn: at most 2 s, so that its own deadline stays out of it. */
     fails.takes_ms = left_s < 0 ? 2000 : 1000;
     turn_rig_add_tool(&rig, &fails.tool);
-    rig.harness.thinking = THINKING_LOW;
-    rig.harness.limits.wall_s = left_s < 0 ? 1 : left_s + 1;
-    rig.harness.limits.reflections = in_int(v, "max_reflections", rig.harness.limits.reflections);
+    rig.config.thinking = THINKING_LOW;
+    rig.config.limits.wall_s = left_s < 0 ? 1 : left_s + 1;
+    rig.config.limits.reflections = in_int(v, "max_reflections", rig.config.limits.reflections);
     turn_rig_open(&rig);
     fake_answer_call(fake_provider_answer(rig.model), NULL, "fails", "{}");
     if (says)

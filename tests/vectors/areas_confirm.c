@@ -22,16 +22,16 @@
 #define FILE_AFTER    "other bytes\n"
 #define FILE_EXTERNAL "bytes of somebody else\n"
 
-struct flow;
+struct paragraph;
 
 /* A tool as it is, with a counter around it. */
 struct counted {
     struct tool tool;
     const struct tool *real;
-    struct flow *flow;
+    struct paragraph *flow;
 };
 
-struct flow {
+struct paragraph {
     struct vector *v;
     struct turn_rig rig;
     struct sink sink;
@@ -57,7 +57,7 @@ struct flow {
 
 /* ---- tools ---- */
 
-static void note_run(struct flow *flow, bool confirmed)
+static void note_run(struct paragraph *flow, bool confirmed)
 {
     atomic_fetch_add(&flow->executions, 1);
     if (!confirmed)
@@ -76,7 +76,7 @@ static void counted_work(struct tool_run *run, struct tool_reply *reply)
     run->tool = &counted->tool;
 }
 
-static void add_counted(struct flow *flow, const struct tool *real)
+static void add_counted(struct paragraph *flow, const struct tool *real)
 {
     struct counted *counted = &flow->counted[flow->counted_count++];
 
@@ -99,7 +99,7 @@ static const struct tool *builtin(const char *name)
 }
 
 /* The required arguments of a built-in tool, by what their names mean. */
-static const char *make_arguments(struct flow *flow, const struct tool *tool)
+static const char *make_arguments(struct paragraph *flow, const struct tool *tool)
 {
     const struct {
         const char *name, *value;
@@ -125,7 +125,7 @@ static const char *make_arguments(struct flow *flow, const struct tool *tool)
 
 static void answer(struct turn_rig *rig, const struct question *question)
 {
-    struct flow *flow = rig->data;
+    struct paragraph *flow = rig->data;
     struct intent no = answer_no(question, flow->reason);
     struct err err = ERR_INIT;
 
@@ -151,7 +151,7 @@ static void answer(struct turn_rig *rig, const struct question *question)
 /* What a built-in tool proposed is committed for it: that is its second execution, also when it fails. */
 static void count(struct sink *sink, const struct event *event, const struct session *session)
 {
-    struct flow *flow = (struct flow *)((char *)sink - offsetof(struct flow, sink));
+    struct paragraph *flow = (struct paragraph *)((char *)sink - offsetof(struct paragraph, sink));
 
     (void)session;
     if (event->type == EVENT_CHECKPOINT_SAVED && event->checkpoint_saved.call)
@@ -168,13 +168,13 @@ static void count(struct sink *sink, const struct event *event, const struct ses
     }
     if (event->type == EVENT_TOOL_FINISHED && !flow->tool_writes && flow->allowed && !flow->applied &&
         strcmp(event->tool_finished.outcome, "failure") == 0 &&
-        (!flow->rig.harness.checkpoints || atomic_load(&flow->saved) > flow->saved_before))
+        (!flow->rig.config.checkpoints || atomic_load(&flow->saved) > flow->saved_before))
         note_run(flow, true);
 }
 
 /* ---- a case ---- */
 
-static void open_rig(struct flow *flow)
+static void open_rig(struct paragraph *flow)
 {
     struct vector *v = flow->v;
     bool no_store = in_has(v, "checkpoint_store") && !in_bool(v, "checkpoint_store", true);
@@ -183,31 +183,31 @@ static void open_rig(struct flow *flow)
     flow->rig.answer = answer;
     flow->rig.sink.next = &flow->sink;
     flow->sink.event = count;
-    flow->store = flow->rig.harness.checkpoints;
+    flow->store = flow->rig.config.checkpoints;
     if (no_store)
-        flow->rig.harness.checkpoints = NULL;
+        flow->rig.config.checkpoints = NULL;
     if (in_flag(v, "checkpoint_fails")) { /* a plain file stands where the store wants its folder */
         scratch_remove(&flow->rig.scratch, "checkpoints");
         scratch_write(&flow->rig.scratch, "checkpoints", "in the way");
     }
     flow->raises = in_flag(v, "callback_raises");
     if (flow->raises)
-        flow->rig.harness.ask_timeout_ms = 60000; /* a question that got no answer ends there */
-    if (in_is_null(v, "callback")) {              /* nobody is there to be asked */
-        rules_free(flow->rig.harness.rules);
-        flow->rig.harness.rules = rules_new(RULES_ASK, false);
+        flow->rig.config.ask_timeout_ms = 60000; /* a question that got no answer ends there */
+    if (in_is_null(v, "callback")) {             /* nobody is there to be asked */
+        rules_free(flow->rig.config.rules);
+        flow->rig.config.rules = rules_new(RULES_ASK, false);
     }
     turn_rig_open(&flow->rig);
 }
 
-static void close_rig(struct flow *flow)
+static void close_rig(struct paragraph *flow)
 {
-    flow->rig.harness.checkpoints = flow->store;
+    flow->rig.config.checkpoints = flow->store;
     turn_rig_release(&flow->rig);
     fake_tool_release(&flow->fake);
 }
 
-static void read_files(struct flow *flow)
+static void read_files(struct paragraph *flow)
 {
     struct vector *v = flow->v;
     const struct json *args = in_get(v, "args");
@@ -229,7 +229,7 @@ static void read_files(struct flow *flow)
 }
 
 /* Which tool runs, and with what. */
-static void choose_tool(struct flow *flow)
+static void choose_tool(struct paragraph *flow)
 {
     struct vector *v = flow->v;
     const char *name = in_text(v, "tool", NULL);
@@ -262,7 +262,7 @@ static void choose_tool(struct flow *flow)
 }
 
 /* The differences that were shown, one after the other; NULL when there was none to show. */
-static const char *shown_diff(struct flow *flow)
+static const char *shown_diff(struct paragraph *flow)
 {
     const struct event *proposed = turn_rig_event(&flow->rig, EVENT_WRITE_PROPOSED, 0);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -277,7 +277,7 @@ static const char *shown_diff(struct flow *flow)
     return any ? arena_memdup0(&flow->v->arena, text.buf, text.len) : NULL;
 }
 
-static void got_flow(struct flow *flow)
+static void got_flow(struct paragraph *flow)
 {
     struct vector *v = flow->v;
     const struct event *finished = turn_rig_finished(&flow->rig, "c1");
@@ -318,7 +318,7 @@ static void got_flow(struct flow *flow)
 /* ---- several steps ---- */
 
 /* "approve write of a new file", "refuse edit of an old file", "undo". */
-static void run_step(struct flow *flow, const char *step)
+static void run_step(struct paragraph *flow, const char *step)
 {
     char verdict[16], what[16], which[8], rest[8] = "";
     struct err err = ERR_INIT;
@@ -344,7 +344,7 @@ static void run_step(struct flow *flow, const char *step)
     turn_rig_turn(&flow->rig, step);
 }
 
-static void run_steps(struct flow *flow, const struct json *steps)
+static void run_steps(struct paragraph *flow, const struct json *steps)
 {
     CLEANUP(free) char *new_file = NULL;
     CLEANUP(free) char *old_file = NULL;
@@ -372,7 +372,7 @@ static void run_steps(struct flow *flow, const struct json *steps)
 
 void area_confirm_flow(struct vector *v)
 {
-    struct flow *flow = arena_calloc(&v->arena, 1, sizeof(*flow));
+    struct paragraph *flow = arena_calloc(&v->arena, 1, sizeof(*flow));
 
     flow->v = v;
     turn_rig_init(&flow->rig);

@@ -113,7 +113,7 @@ static const struct json *fill_args(struct vector *v, const struct json *args)
         start_background(v, "cat");
         vector_bind(v, "id", json_str(json_get(result, "session_id"), ""));
     }
-    return vector_parse(v, vector_fill(v, text.buf));
+    return vector_parse(v, vector_substitute(v, text.buf));
 }
 
 static void got_call(struct vector *v)

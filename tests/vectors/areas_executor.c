@@ -6,14 +6,14 @@
 #include "areas.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/executor.h"
+#include "sandbox/script.h"
 #include "support/fake_channel.h"
 #include "vector.h"
 
 #define RUNS_MAX 64
 
 struct one_run {
-    struct fake_channel harness;
+    struct fake_channel config;
     struct script_run *run;
     struct script_result result;
     bool done;
@@ -22,6 +22,26 @@ struct one_run {
     bool callback_raises;
     struct loop_timer callback;
     struct loop *loop;
+};
+
+static const struct vector_field request_fields[] = {
+    FIELD("execution_id", struct script_request, execution_id),
+    FIELD("script", struct script_request, script),
+    FIELD("timeout_sec", struct script_request, timeout_s),
+    FIELD("max_output_bytes", struct script_request, max_output_bytes),
+};
+static const struct vector_field callback_fields[] = {
+    FIELD("callback_delay_ms", struct one_run, callback_ms),
+    FIELD("callback_raises", struct one_run, callback_raises),
+};
+static const struct vector_field result_fields[] = {
+    FIELD("logs_count", struct one_run, result.log_count),
+    FIELD("intermediates_count", struct one_run, result.intermediate_count),
+    FIELD("container_reusable", struct one_run, result.reusable),
+    FIELD("stream_closed", struct one_run, config.closed),
+    FIELD("never_raises", struct one_run, done),
+    FIELD("callback_calls", struct one_run, callback_calls),
+    FIELD("returns_at_ms", struct one_run, done_ms),
 };
 
 static void callback_over(struct loop_timer *timer)
@@ -71,39 +91,39 @@ static struct script_request read_request(struct vector *v)
     int known = script_mode_from_name(mode);
     if (known < 0)
         vector_fail(v, "expected a mode the product knows got %s", mode);
-    return (struct script_request){
-        .execution_id = in_is_null(v, "execution_id") ? NULL : in_text(v, "execution_id", "e1"),
-        .script = in_text(v, "script", "pass"),
+    struct script_request request = {
+        .execution_id = "e1",
+        .script = "pass",
         .mode = known < 0 ? SCRIPT_PLAN : (enum script_mode)known,
-        .timeout_s = in_num(v, "timeout_sec", 0),
-        .max_output_bytes = (size_t)in_int(v, "max_output_bytes", 0),
         .secrets = in_has(v, "required_secrets") ? read_names(v, in_get(v, "required_secrets")) : NULL,
     };
+    vector_fill(v, request_fields, &request);
+    return request;
 }
 
-static void add_stream(struct vector *v, struct fake_channel *harness)
+static void add_stream(struct vector *v, struct fake_channel *config)
 {
     json_each (saying, in_get(v, "stream")) {
         in_only(v, saying, "input.stream[]", (const char *const[]){"at_ms", "data", NULL});
-        fake_channel_say(harness, json_int(json_get(saying, "at_ms"), 0),
-                         vector_fill(v, json_str(json_get(saying, "data"), "")));
+        fake_channel_say(config, json_int(json_get(saying, "at_ms"), 0),
+                         vector_substitute(v, json_str(json_get(saying, "data"), "")));
     }
     if (in_has(v, "eof_at_ms") && !in_is_null(v, "eof_at_ms"))
-        fake_channel_end(harness, in_int(v, "eof_at_ms", 0));
+        fake_channel_end(config, in_int(v, "eof_at_ms", 0));
 }
 
 /* One of `outcomes`: what the harness does so that the run ends like this. */
-static void add_outcome(struct vector *v, struct fake_channel *harness, const char *outcome)
+static void add_outcome(struct vector *v, struct fake_channel *config, const char *outcome)
 {
     if (strcmp(outcome, "result") == 0 || strcmp(outcome, "success") == 0) {
-        fake_channel_event(harness, 1, "\"type\":\"final_result\",\"data\":1");
+        fake_channel_event(config, 1, "\"type\":\"final_result\",\"data\":1");
     } else if (strcmp(outcome, "error") == 0) {
-        fake_channel_event(harness, 1, "\"type\":\"error\",\"message\":\"m\",\"traceback\":\"t\"");
+        fake_channel_event(config, 1, "\"type\":\"error\",\"message\":\"m\",\"traceback\":\"t\"");
     } else if (strcmp(outcome, "eof") == 0) {
-        fake_channel_end(harness, 1);
+        fake_channel_end(config, 1);
     } else if (strcmp(outcome, "flood") == 0) {
         CLEANUP(free) char *bytes = xcalloc(1, SCRIPT_OUTPUT_BYTES + 1);
-        fake_channel_say_bytes(harness, 1, bytes, SCRIPT_OUTPUT_BYTES + 1);
+        fake_channel_say_bytes(config, 1, bytes, SCRIPT_OUTPUT_BYTES + 1);
     } else if (strcmp(outcome, "timeout") != 0) {
         vector_fail(v, "expected an outcome the runner understands got input.outcomes[] = %s", outcome);
     }
@@ -114,28 +134,26 @@ static void add_outcome(struct vector *v, struct fake_channel *harness, const ch
 static void run_one(struct vector *v, struct one_run *one, const struct script_request *request, const char *outcome)
 {
     struct fake_clock clock;
-    struct fake_channel *harness = &one->harness;
+    struct fake_channel *config = &one->config;
     const struct json *ready = in_get(v, "ready");
     const char *input = in_text(v, "stdin", "open");
     fake_clock_init(&clock);
     one->loop = loop_new(&clock.base);
-    fake_channel_init(harness, one->loop);
-    harness->base.ordered = in_bool(v, "ordered", json_bool(json_get(ready, "ordered"), false));
-    harness->stdin_closed = strcmp(input, "closed") == 0;
-    if (!harness->stdin_closed && strcmp(input, "open") != 0)
+    fake_channel_init(config, one->loop);
+    config->base.ordered = in_bool(v, "ordered", json_bool(json_get(ready, "ordered"), false));
+    config->stdin_closed = strcmp(input, "closed") == 0;
+    if (!config->stdin_closed && strcmp(input, "open") != 0)
         vector_fail(v, "expected stdin to be open or closed got %s", input);
-    one->callback_ms = in_int(v, "callback_delay_ms", 0);
-    one->callback_raises = in_flag(v, "callback_raises");
-
+    vector_fill(v, callback_fields, one);
     one->run =
-        script_run_start(one->loop, &harness->base, request,
+        script_run_start(one->loop, &config->base, request,
                          &(struct script_listener){.intermediate = on_intermediate, .done = on_done, .user = one});
-    if (harness->id && v->bound_count == 0)
-        vector_bind(v, "execution_id", harness->id);
+    if (config->id && v->bound_count == 0)
+        vector_bind(v, "execution_id", config->id);
     if (outcome)
-        add_outcome(v, harness, outcome);
+        add_outcome(v, config, outcome);
     else
-        add_stream(v, harness);
+        add_stream(v, config);
     loop_run(one->loop);
     if (!one->done)
         vector_fail(v, "expected a result got none");
@@ -144,7 +162,7 @@ static void run_one(struct vector *v, struct one_run *one, const struct script_r
 static void release_one(struct one_run *one)
 {
     script_result_release(&one->result);
-    fake_channel_release(&one->harness);
+    fake_channel_release(&one->config);
     loop_free(one->loop);
 }
 
@@ -173,7 +191,7 @@ static void got_bounds(struct vector *v, const char *name, int64_t value)
 
 static void got_request(struct vector *v, const struct one_run *one)
 {
-    const struct strbuf *written = &one->harness.written;
+    const struct strbuf *written = &one->config.written;
     int64_t lines = 0;
     for (size_t i = 0; i < written->len; i++)
         lines += written->buf[i] == '\n';
@@ -198,8 +216,7 @@ static void got_result(struct vector *v, const struct one_run *one)
                                           "error",   "traceback",    "step_done",  "duration_ms",   "output_bytes"};
     for (size_t i = 0; i < COUNT_OF(members); i++)
         got_value(v, members[i], json_get(written, members[i]));
-    got_int(v, "logs_count", (int64_t)result->log_count);
-    got_int(v, "intermediates_count", (int64_t)result->intermediate_count);
+    vector_compare(v, result_fields, one);
     got_bool(v, "error_non_empty", result->error && *result->error);
     got_has(v, "error_has", result->error ? result->error : "");
     got_has(v, "error_contains", result->error ? result->error : "");
@@ -207,11 +224,6 @@ static void got_result(struct vector *v, const struct one_run *one)
     got_bool(v, "box_kept", script_result_keeps_box(result));
     got_bool(v, "traceback_empty", !result->traceback || !*result->traceback);
     got_bool(v, "traceback_non_empty", result->traceback && *result->traceback);
-    got_bool(v, "container_reusable", result->reusable);
-    got_bool(v, "stream_closed", one->harness.closed);
-    got_bool(v, "never_raises", one->done);
-    got_int(v, "callback_calls", one->callback_calls);
-    got_int(v, "returns_at_ms", one->done_ms);
     got_at_least(v, "returns_not_before_ms", one->done_ms);
     got_at_most(v, "returns_not_after_ms", one->done_ms);
 }
@@ -227,7 +239,7 @@ static void got_every(struct vector *v, const struct one_run *runs, size_t count
         got_bool(v, "output_bytes_is_number", bytes && bytes->type == JSON_NUMBER);
         got_bounds(v, "duration_ms", result->duration_ms);
         got_bounds(v, "output_bytes", (int64_t)result->output_bytes);
-        same = same && runs[i].harness.id && strcmp(runs[i].harness.id, result->execution_id) == 0;
+        same = same && runs[i].config.id && strcmp(runs[i].config.id, result->execution_id) == 0;
         for (size_t j = 0; j < i; j++)
             distinct = distinct && strcmp(result->execution_id, runs[j].result.execution_id) != 0;
     }

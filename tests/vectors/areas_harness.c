@@ -6,7 +6,7 @@
 #include "areas.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/executor.h"
+#include "sandbox/script.h"
 #include "support/fake_channel.h"
 #include "support/harness_rig.h"
 #include "vector.h"

@@ -86,7 +86,7 @@ static void call_by_object(struct cast *cast, const struct json *call)
     const char *safety = json_str(json_get(call, "safety"), effect_name(EFFECT_READ_ONLY));
 
     in_only(cast->v, call, "input.calls[]", known);
-    if (!registry_find(cast->rig.harness.registry, name)) {
+    if (!registry_find(cast->rig.config.registry, name)) {
         struct fake_tool *tool = add_tool(cast, name, effect_from_name(safety));
 
         tool->takes_ms = json_int(json_get(call, "takes_ms"), cast->tool_ms);
@@ -131,7 +131,7 @@ static void make_model(struct cast *cast)
 
 static void set_limits(struct cast *cast)
 {
-    struct budget_limits *limits = &cast->rig.harness.limits;
+    struct budget_limits *limits = &cast->rig.config.limits;
     struct vector *v = cast->v;
 
     limits->steps = in_int(v, "max_steps", limits->steps);
@@ -141,7 +141,7 @@ static void set_limits(struct cast *cast)
         limits->tool_calls = in_int(v, "max_tool_calls", 0);
     else if (!in_has(v, "max_steps"))
         limits->tool_calls = CALLS_MAX;
-    cast->rig.harness.parallel = in_bool(v, "parallel_enabled", true);
+    cast->rig.config.parallel = in_bool(v, "parallel_enabled", true);
 }
 
 /* The parts of a turn that `order` can name, by the events that tell of them. */
@@ -219,7 +219,7 @@ static void got_turn(struct cast *cast, int64_t turns)
     /* Ended by a budget when the time of the turn was up. */
     got_bool(v, "timed_out",
              end && strcmp(end->turn_finished.status, "budget") == 0 &&
-                 end->turn_finished.elapsed_ms >= ms_of(rig->harness.limits.wall_s));
+                 end->turn_finished.elapsed_ms >= ms_of(rig->config.limits.wall_s));
     got_bool(v, "finalized", (int64_t)turn_rig_count(rig, EVENT_TURN_FINALIZED) == turns);
     got_bool(v, "result_returned", (int64_t)turn_rig_count(rig, EVENT_TURN_FINISHED) == turns);
     got_text(v, "status", end ? end->turn_finished.status : NULL);
@@ -230,7 +230,7 @@ void area_loop_invariants(struct vector *v)
     struct cast *cast = arena_calloc(&v->arena, 1, sizeof(*cast));
     const struct json *calls = in_has(v, "wave") ? in_get(v, "wave") : in_get(v, "calls");
     int64_t turns = in_int(v, "turns", 1), changed = 0;
-    struct harness before;
+    struct engine_config before;
 
     if (in_has(v, "wave") && in_has(v, "calls"))
         vector_fail(v, "expected calls or a wave got both");
@@ -244,12 +244,12 @@ void area_loop_invariants(struct vector *v)
     make_model(cast);
     make_calls(cast, calls ? calls : vector_parse(v, "[\"ok\"]"));
     turn_rig_open(&cast->rig);
-    memcpy(&before, &cast->rig.harness, sizeof(before));
+    memcpy(&before, &cast->rig.config, sizeof(before));
     for (int64_t i = 0; i < turns; i++)
         turn_rig_turn(&cast->rig, "do it");
     /* Words of memory that differ: more than none means that something was changed. */
     for (size_t i = 0; i < sizeof(before) / sizeof(uintptr_t); i++)
-        changed += memcmp((char *)&before + i * sizeof(uintptr_t), (char *)&cast->rig.harness + i * sizeof(uintptr_t),
+        changed += memcmp((char *)&before + i * sizeof(uintptr_t), (char *)&cast->rig.config + i * sizeof(uintptr_t),
                           sizeof(uintptr_t)) != 0;
     got_int(v, "harness_fields_changed", changed);
     got_turn(cast, turns);
@@ -396,7 +396,7 @@ static void late_facts(struct late *late, struct late_facts *facts)
     for (size_t n = 0; turn_rig_event(rig, EVENT_TOOL_OUTPUT, n); n++)
         facts->entries++;
     facts->results = result;
-    facts->artifacts = (int64_t)artifact_store_count(rig->harness.artifacts, NULL);
+    facts->artifacts = (int64_t)artifact_store_count(rig->config.artifacts, NULL);
     facts->citations = final ? vector_parse(late->v, event_json(final, "citations"))->count : 0;
     facts->messages = (int64_t)vector_tool_messages(late->v, rig, "c1");
     facts->errors = reflections_after(rig, turn_rig_event(rig, EVENT_LATE_SUPPRESSED, 0));
@@ -435,8 +435,8 @@ static void run_late(struct vector *v, const char *late_output, const char *late
     late->rig.sink.next = &late->sink;
     late->rig.model->asked = on_asked;
     late->rig.model->asked_data = late;
-    late->rig.harness.thinking = THINKING_LOW;
-    late->rig.harness.ask_runs_clock = !in_bool(v, "confirm_pauses_clock", true);
+    late->rig.config.thinking = THINKING_LOW;
+    late->rig.config.ask_runs_clock = !in_bool(v, "confirm_pauses_clock", true);
     turn_rig_open(&late->rig);
     if (late->back_in_turn == 0)
         script(late);
@@ -462,6 +462,16 @@ static void run_late(struct vector *v, const char *late_output, const char *late
     fake_tool_release(&late->next);
 }
 
+static const struct vector_field late_fields[] = {
+    FIELD("event_log_entries", struct late_facts, entries),
+    FIELD("tool_results", struct late_facts, results),
+    FIELD("artifacts", struct late_facts, artifacts),
+    FIELD("citations", struct late_facts, citations),
+    FIELD("tool_messages", struct late_facts, messages),
+    FIELD("thinking_errors_from_late_thread", struct late_facts, errors),
+    FIELD("file_changed", struct late_facts, changed),
+};
+
 void area_latewrite_effects(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf output = STRBUF_INIT;
@@ -473,11 +483,5 @@ void area_latewrite_effects(struct vector *v)
     strbuf_addstr(&output, "]}");
     run_late(v, output.buf, NULL, &worst);
     run_late(v, NULL, "too late", &worst);
-    got_int(v, "event_log_entries", worst.entries);
-    got_int(v, "tool_results", worst.results);
-    got_int(v, "artifacts", worst.artifacts);
-    got_int(v, "citations", worst.citations);
-    got_int(v, "tool_messages", worst.messages);
-    got_int(v, "thinking_errors_from_late_thread", worst.errors);
-    got_bool(v, "file_changed", worst.changed);
+    vector_compare(v, late_fields, &worst);
 }

@@ -1,6 +1,6 @@
-/* pool: the pool with real boxes: the harness that was built beside this program, in bubblewrap where it is installed.
- * Ways in which a harness breaks down cannot be asked of the real one; for those it is a stand-in that only speaks the
- * protocol.
+/* The area pool: the pool with real boxes: the harness that was built beside this program, in bubblewrap where it is
+ * installed. Ways in which a harness breaks down cannot be asked of the real one; for those it is a stand-in that only
+ * speaks the protocol.
  *
  * A case says what is done, in this order: `checkouts` at once, of which some are given back; `writes` of a script, and
  * what the next one finds; `uses`, one after the other; runs with these `outcomes`. What is expected of the pool is
@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/executor.h"
 #include "sandbox/pool.h"
+#include "sandbox/script.h"
 #include "vector.h"
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void open_pool(struct rig *rig, const struct sandbox_engine *engine)
 {
     struct vector *v = rig->v;
     struct err err = ERR_INIT;
-    struct box_spec spec = {.engine = engine};
+    struct box_options spec = {.engine = engine};
     struct pool_options options = {.loop = rig->loop,
                                    .spec = &spec,
                                    .size = (size_t)in_int(v, "pool_size", 1),

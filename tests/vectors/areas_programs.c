@@ -4,11 +4,11 @@
 #include "areas.h"
 #include "base/mem.h"
 #include "sandbox/engines.h"
+#include "sandbox/environment.h"
+#include "sandbox/process_output.h"
 #include "vector.h"
 #include "workspace/codeblock.h"
-#include "workspace/env.h"
 #include "workspace/exec.h"
-#include "workspace/process_output.h"
 #include "workspace_rig.h"
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static struct env_vars read_vars(struct vector *v, const char *name)
     struct env_var *items = arena_calloc(&v->arena, object ? object->count + 1 : 1, sizeof(*items));
     size_t count = 0;
     json_each (member, object)
-        items[count++] = (struct env_var){member->key, vector_fill(v, json_str(member, ""))};
+        items[count++] = (struct env_var){member->key, vector_substitute(v, json_str(member, ""))};
     return (struct env_vars){items, count};
 }
 
@@ -165,25 +165,25 @@ static size_t read_limit(const struct json *op, const char *name)
     return limit > 0 ? (size_t)limit : 0;
 }
 
-static void add_status(struct json_writer *w, const struct session_lines *lines)
+static void add_status(struct json_writer *w, const struct output_lines *lines)
 {
     json_add_str(w, "status", lines->exited ? "exited" : "running");
     if (lines->exited)
         json_add_int(w, "exit_code", lines->exit_code);
 }
 
-static void cursor_op(struct vector *v, struct session_lines *lines, const struct json *op, struct json_writer *w)
+static void cursor_op(struct vector *v, struct output_lines *lines, const struct json *op, struct json_writer *w)
 {
     static const char *const known[] = {"op", "text", "stream", "offset", "limit", "code", NULL};
     const char *name = json_str(json_get(op, "op"), ""), *text = json_str(json_get(op, "text"), "");
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     in_only(v, op, "ops", known);
     if (strcmp(name, "append") == 0) {
-        session_lines_add(lines, text, strlen(text));
+        output_lines_add(lines, text, strlen(text));
         return;
     }
     if (strcmp(name, "exit") == 0) {
-        session_lines_end(lines, (int)json_int(json_get(op, "code"), 0));
+        output_lines_end(lines, (int)json_int(json_get(op, "code"), 0));
         return;
     }
     json_open(w, NULL, '{');
@@ -191,8 +191,8 @@ static void cursor_op(struct vector *v, struct session_lines *lines, const struc
     bool poll = strcmp(name, "poll") == 0;
     if (poll || strcmp(name, "log") == 0) {
         struct session_window window =
-            poll ? session_lines_poll(lines, read_limit(op, "limit"), &out)
-                 : session_lines_log(lines, read_limit(op, "offset"), read_limit(op, "limit"), &out);
+            poll ? output_lines_poll(lines, read_limit(op, "limit"), &out)
+                 : output_lines_log(lines, read_limit(op, "offset"), read_limit(op, "limit"), &out);
         json_add_str(w, "output", out.buf);
         json_add_int(w, "offset", (int64_t)window.offset);
         json_add_int(w, "next_offset", (int64_t)window.next);
@@ -207,14 +207,14 @@ void area_session_cursor(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
     struct json_writer w = json_begin(&results);
-    struct session_lines lines;
-    session_lines_init(&lines, (size_t)in_int(v, "max_lines", SESSION_LINES_MAX));
+    struct output_lines lines;
+    output_lines_init(&lines, (size_t)in_int(v, "max_lines", OUTPUT_LINES_MAX));
     json_open(&w, NULL, '[');
     json_each (op, in_get(v, "ops"))
         cursor_op(v, &lines, op, &w);
     json_close(&w, ']');
     got_part(v, "results", results.buf);
-    session_lines_release(&lines);
+    output_lines_release(&lines);
 }
 
 /* ---- what is shown ---- */

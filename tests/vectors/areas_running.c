@@ -10,7 +10,7 @@
 #include "vector.h"
 #include "workspace/exec.h"
 #include "workspace/inline.h"
-#include "workspace/program_session.h"
+#include "workspace/running_program.h"
 #include "workspace/workspace.h"
 #include "workspace_rig.h"
 #include <dirent.h>
@@ -33,7 +33,7 @@ static struct env_vars read_vars(struct vector *v, const char *name)
     struct env_var *vars = arena_calloc(&v->arena, (object ? object->count : 0) + 1, sizeof(*vars));
     struct env_vars all = {.items = vars};
     json_each (var, object)
-        vars[all.count++] = (struct env_var){var->key, vector_fill(v, json_str(var, ""))};
+        vars[all.count++] = (struct env_var){var->key, vector_substitute(v, json_str(var, ""))};
     return all;
 }
 
@@ -99,6 +99,13 @@ static void got_time(struct vector *v, int64_t ms)
                     (long long)ms);
 }
 
+static const struct vector_field spec_fields[] = {
+    FIELD("clean_env", struct program_spec, clean_env),
+    FIELD("cwd", struct program_spec, cwd),
+    FIELD("tty", struct program_spec, tty),
+    FIELD("timeout_ms", struct program_spec, timeout_ms),
+};
+
 /* What a case says of a program. */
 static struct program_spec read_spec(struct vector *v)
 {
@@ -112,20 +119,24 @@ static struct program_spec read_spec(struct vector *v)
         list[count++] = program;
     }
     json_each (arg, args)
-        list[count++] = vector_fill(v, json_str(arg, ""));
-    return (struct program_spec){.cmd = program ? "sh" : in_text(v, "cmd", NULL),
-                                 .args = list,
-                                 .env = read_vars(v, "env"),
-                                 .limits = {.cpu_percent = (unsigned)json_int(json_get(limits, "cpu_percent"), 0),
-                                            .memory_mb = (unsigned)json_int(json_get(limits, "memory_mb"), 0),
-                                            .pids = (unsigned)json_int(json_get(limits, "max_pids"), 0)},
-                                 .clean_env = in_flag(v, "clean_env"),
-                                 .cwd = in_text(v, "cwd", NULL),
-                                 .input = input,
-                                 .input_len = input ? strlen(input) : 0,
-                                 .tty = in_flag(v, "tty"),
-                                 .timeout_ms = in_int(v, "timeout_ms", 1000 * in_int(v, "timeout_s", 0))};
+        list[count++] = vector_substitute(v, json_str(arg, ""));
+    struct program_spec spec = {.cmd = program ? "sh" : in_text(v, "cmd", NULL),
+                                .args = list,
+                                .env = read_vars(v, "env"),
+                                .limits = {.cpu_percent = (unsigned)json_int(json_get(limits, "cpu_percent"), 0),
+                                           .memory_mb = (unsigned)json_int(json_get(limits, "memory_mb"), 0),
+                                           .pids = (unsigned)json_int(json_get(limits, "max_pids"), 0)},
+                                .input = input,
+                                .input_len = input ? strlen(input) : 0,
+                                .timeout_ms = 1000 * in_int(v, "timeout_s", 0)};
+    vector_fill(v, spec_fields, &spec);
+    return spec;
 }
+
+static const struct vector_field end_fields[] = {
+    FIELD("exit_code", struct process_end, exit_code),
+    FIELD("timed_out", struct process_end, timed_out),
+};
 
 /* ---- run.* ---- */
 
@@ -178,8 +189,7 @@ void area_run_program(struct vector *v)
     got_runs(v, runs);
     got_int(v, "effective_timeout_ms", program_timeout_ms(spec.timeout_ms));
     if (begun) {
-        got_int(v, "exit_code", rig.result.end.exit_code);
-        got_bool(v, "timed_out", rig.result.end.timed_out);
+        vector_compare(v, end_fields, &rig.result.end);
         got_stream(v, "stdout", rig.result.out.buf);
         got_stream(v, "stderr", rig.result.err.buf);
         got_environment(v, rig.result.out.buf);
@@ -207,7 +217,7 @@ void area_run_inline(struct vector *v)
     struct code_block *blocks = arena_calloc(&v->arena, (list ? list->count : 0) + 1, sizeof(*blocks));
     size_t count = 0;
     json_each (block, list) {
-        const char *code = vector_fill(v, json_str(json_get(block, "code"), ""));
+        const char *code = vector_substitute(v, json_str(json_get(block, "code"), ""));
         in_only(v, block, "blocks", (const char *const[]){"language", "code", NULL});
         blocks[count++] = (struct code_block){json_str(json_get(block, "language"), ""), code, strlen(code)};
     }
@@ -234,23 +244,23 @@ void area_run_inline(struct vector *v)
 
 /* ---- session.* ---- */
 
-static struct program_session *session;
+static struct running_program *session;
 
 static bool has_exited(void *user)
 {
     (void)user;
-    return program_session_exited(session);
+    return running_program_exited(session);
 }
 
 static bool has_printed(void *user)
 {
-    return program_session_lines(session)->added >= *(size_t *)user;
+    return running_program_lines(session)->added >= *(size_t *)user;
 }
 
 static void start_session(struct vector *v, const struct program_spec *spec)
 {
     struct err err = ERR_INIT;
-    session = program_session_start(rig.programs, rig.ws, spec, NULL, NULL, &err);
+    session = running_program_start(rig.programs, rig.ws, spec, NULL, NULL, &err);
     if (!session)
         BUG("%s", err.text);
     got_text(v, "start_error", NULL);
@@ -264,7 +274,7 @@ static void start_shell(struct vector *v, const char *command)
 
 static void close_session(void)
 {
-    program_session_free(session);
+    running_program_free(session);
     session = NULL;
     program_rig_close(&rig);
 }
@@ -279,12 +289,12 @@ void area_session_write(struct vector *v)
     if (exited)
         program_rig_await(&rig, has_exited, NULL);
     if (in_is_null(v, "stdin"))
-        program_session_close(session);
-    int failed = program_session_write(session, data, strlen(data), newline, &err);
+        running_program_close(session);
+    int failed = running_program_write(session, data, strlen(data), newline, &err);
     size_t sent = failed ? 0 : strlen(data) + newline;
     if (!exited && !failed)
         program_rig_await(&rig, has_printed, &sent);
-    const struct strbuf *came = program_session_stream(session, PROCESS_STDOUT);
+    const struct strbuf *came = running_program_stream(session, PROCESS_STDOUT);
     tell_error(v, &err, failed);
     got_text(v, "bytes_written", came->buf);
     got_int(v, "bytes", (int64_t)came->len);
@@ -295,7 +305,7 @@ void area_session_write(struct vector *v)
 static bool is_busy(void *user)
 {
     (void)user;
-    return program_session_exited(session) || program_rig_count_within(rig.ws->path) >= 2;
+    return running_program_exited(session) || program_rig_count_within(rig.ws->path) >= 2;
 }
 
 void area_session_kill(struct vector *v)
@@ -308,9 +318,9 @@ void area_session_kill(struct vector *v)
     program_rig_await(&rig, exited ? has_exited : is_busy, NULL);
     int64_t began = loop_now_us(rig.loop);
     for (int64_t calls = in_int(v, "calls", 1); calls > 0; calls--)
-        program_session_kill(session, grace);
+        running_program_kill(session, grace);
     program_rig_await(&rig, has_exited, NULL);
-    const struct process_end *end = program_session_end(session);
+    const struct process_end *end = running_program_end(session);
     got_time(v, (loop_now_us(rig.loop) - began) / 1000);
     got_text(v, "status", "exited");
     got_int(v, "exit_code", end->exit_code);
@@ -327,21 +337,20 @@ void area_session_kill(struct vector *v)
 static void got_session(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf output = STRBUF_INIT;
-    const struct process_end *end = program_session_end(session);
-    program_session_poll(session, 0, &output);
-    got_text(v, "status", program_session_exited(session) ? "exited" : "running");
+    const struct process_end *end = running_program_end(session);
+    running_program_poll(session, 0, &output);
+    got_text(v, "status", running_program_exited(session) ? "exited" : "running");
     if (wants(v, "error")) { /* what could not be started has ended at once, and says why */
         struct err err = ERR_INIT;
         err_set(&err, "%s", end->why ? end->why : "");
         tell_error(v, &err, end->why != NULL);
     }
     got_stream(v, "output", output.buf);
-    got_stream(v, "stdout", program_session_stream(session, PROCESS_STDOUT)->buf);
-    got_stream(v, "stderr", program_session_stream(session, PROCESS_STDERR)->buf);
-    got_int(v, "exit_code", end->exit_code);
-    got_bool(v, "timed_out", end->timed_out);
+    got_stream(v, "stdout", running_program_stream(session, PROCESS_STDOUT)->buf);
+    got_stream(v, "stderr", running_program_stream(session, PROCESS_STDERR)->buf);
+    vector_compare(v, end_fields, end);
     got_time(v, end->duration_ms);
-    got_text(v, "stdin_bytes", program_session_stream(session, PROCESS_STDOUT)->buf);
+    got_text(v, "stdin_bytes", running_program_stream(session, PROCESS_STDOUT)->buf);
 }
 
 /* [text, newline] */
@@ -349,7 +358,7 @@ static void type_text(struct vector *v, const struct json *write)
 {
     struct err err = ERR_INIT;
     const char *text = json_str(json_at(write, 0), "");
-    if (program_session_write(session, text, strlen(text), json_bool(json_at(write, 1), false), &err))
+    if (running_program_write(session, text, strlen(text), json_bool(json_at(write, 1), false), &err))
         vector_fail(v, "expected a write got %s", err.text);
 }
 
@@ -360,7 +369,7 @@ void area_session_start(struct vector *v)
     const struct json *write = in_get(v, "write"), *writes = in_get(v, "writes");
     const char *echoed = json_str(wants(v, "stdin_bytes"), NULL);
     got_int(v, "effective_timeout_s", program_timeout_ms(spec.timeout_ms) / 1000);
-    got_int(v, "retained_lines", SESSION_LINES_MAX);
+    got_int(v, "retained_lines", OUTPUT_LINES_MAX);
     got_int(v, "kill_grace_ms", PROGRAM_GRACE_MS);
     if (!spec.cmd) {
         program_rig_close(&rig);
@@ -387,10 +396,10 @@ void area_session_close(struct vector *v)
     open_rig(v);
     start_shell(v, "cat; echo closed");
     for (int64_t i = 0; i < calls; i++)
-        program_session_close(session);
-    int failed = program_session_write(session, write, strlen(write), false, &err);
+        running_program_close(session);
+    int failed = running_program_write(session, write, strlen(write), false, &err);
     program_rig_await(&rig, has_exited, NULL);
-    got_int(v, "closes", (int64_t)program_session_lines(session)->count);
+    got_int(v, "closes", (int64_t)running_program_lines(session)->count);
     tell_error(v, &err, failed);
     close_session();
 }
@@ -400,11 +409,11 @@ void area_session_close(struct vector *v)
 static void wait_through(struct vector *v, const struct json *events)
 {
     static const char *const known[] = {"at_ms", "text", "exit", NULL};
-    struct session_lines lines;
+    struct output_lines lines;
     struct session_waiter waiter;
     const struct json *event = events ? events->child : NULL;
     int64_t now = 0, look = 0;
-    session_lines_init(&lines, SESSION_LINES_MAX);
+    output_lines_init(&lines, OUTPUT_LINES_MAX);
     session_waiter_begin(&waiter, 0, in_int(v, "yield_ms", 0), (size_t)in_int(v, "limit", SESSION_POLL_LINES));
     for (bool done = false; !done && now < 600000;) {
         int64_t next = event ? json_int(json_get(event, "at_ms"), 0) : INT64_MAX;
@@ -412,9 +421,9 @@ static void wait_through(struct vector *v, const struct json *events)
         if (next <= look) {
             const char *text = json_str(json_get(event, "text"), "");
             in_only(v, event, "events", known);
-            session_lines_add(&lines, text, strlen(text));
+            output_lines_add(&lines, text, strlen(text));
             if (json_get(event, "exit"))
-                session_lines_end(&lines, (int)json_int(json_get(event, "exit"), 0));
+                output_lines_end(&lines, (int)json_int(json_get(event, "exit"), 0));
             event = event->next;
         }
         if (now == look || lines.exited) {
@@ -430,7 +439,7 @@ static void wait_through(struct vector *v, const struct json *events)
     got_int(v, "next_offset", (int64_t)waiter.seen.window.next);
     got_time(v, now);
     session_waiter_release(&waiter);
-    session_lines_release(&lines);
+    output_lines_release(&lines);
 }
 
 void area_session_wait(struct vector *v)

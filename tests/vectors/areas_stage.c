@@ -5,7 +5,6 @@
 #include "base/walk.h"
 #include "vector.h"
 #include "workspace/collect.h"
-#include "workspace/outputspec.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"
 #include "workspace/workspace.h"
@@ -26,7 +25,7 @@ void area_stage_default_to(struct vector *v)
 static const char *text_of(struct vector *v, const struct json *object, const char *name)
 {
     const char *text = json_str(json_get(object, name), NULL);
-    return text ? vector_fill(v, text) : NULL;
+    return text ? vector_substitute(v, text) : NULL;
 }
 
 static struct stage_input read_input(struct vector *v, const struct json *spec)
@@ -114,6 +113,11 @@ static enum walk_next gather_write_bits(void *user, const struct walk_entry *ent
     return WALK_CONTINUE;
 }
 
+static const struct vector_field stage_fields[] = {
+    FIELD("read_only", struct stage_options, read_only),
+    FIELD("allow_mount", struct stage_options, allow_mount),
+};
+
 void area_stage_directory(struct vector *v)
 {
     struct workspace_rig rig;
@@ -122,10 +126,11 @@ void area_stage_directory(struct vector *v)
     mode_t bits = 0;
     bool mounted;
     workspace_rig_init(&rig, v);
-    struct stage_options options = {.read_only = in_flag(v, "read_only"), .allow_mount = in_flag(v, "allow_mount")};
+    struct stage_options options = {0};
+    vector_fill(v, stage_fields, &options);
     const char *to = in_text(v, "to", "work/staged");
     bool failed =
-        stage_directory(rig.ws, in_text(v, "src", vector_fill(v, "<hostdir>")), to, &options, &mounted, &err) < 0;
+        stage_directory(rig.ws, in_text(v, "src", vector_substitute(v, "<hostdir>")), to, &options, &mounted, &err) < 0;
     tell_error(v, &err, failed);
     const char *path = arena_printf(&v->arena, "%s/%s", rig.ws->path, to);
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -154,6 +159,13 @@ static void add_file(struct json_writer *w, const struct collected_file *file)
     json_close(w, '}');
 }
 
+static const struct vector_field file_fields[] = {
+    FIELD("content_len", struct collected_file, len),
+    FIELD("size_bytes", struct collected_file, size),
+    FIELD("truncated", struct collected_file, truncated),
+    FIELD("mime", struct collected_file, mime),
+};
+
 static void tell_collected(struct vector *v, const struct collected *out)
 {
     CLEANUP(strbuf) struct strbuf json = STRBUF_INIT;
@@ -169,12 +181,8 @@ static void tell_collected(struct vector *v, const struct collected *out)
     got_int(v, "count", (int64_t)out->count);
     got_bool(v, "limits_hit", out->limits_hit);
     got_part(v, "files", json.buf);
-    if (out->count) { /* of the first, for cases with one file */
-        got_int(v, "content_len", (int64_t)out->files[0].len);
-        got_int(v, "size_bytes", out->files[0].size);
-        got_bool(v, "truncated", out->files[0].truncated);
-        got_text(v, "mime", out->files[0].mime);
-    }
+    if (out->count) /* of the first, for cases with one file */
+        vector_compare(v, file_fields, &out->files[0]);
 }
 
 void area_collect_files(struct vector *v)
@@ -186,7 +194,7 @@ void area_collect_files(struct vector *v)
     const char **texts = arena_calloc(&v->arena, (patterns ? patterns->count : 0) + 1, sizeof(*texts));
     size_t count = 0;
     json_each (pattern, patterns) {
-        texts[count++] = vector_fill(v, pattern->text);
+        texts[count++] = vector_substitute(v, pattern->text);
     }
     CLEANUP(collected) struct collected out;
     bool failed = collect_files(rig.ws, texts, count, &out, &err) < 0;

@@ -5,8 +5,8 @@
 #include "base/utf8.h"
 #include "outcomes.h"
 #include "tools/artifact.h"
-#include "tools/compact.h"
-#include "tools/trace.h"
+#include "tools/bounded.h"
+#include "tools/output_limit.h"
 #include "vector.h"
 #include "workspace/glob.h"
 #include <pthread.h>
@@ -55,7 +55,7 @@ void area_compact(struct vector *v)
         vector_fail(v, "expected input.result got none");
         return;
     }
-    compact_write(&text, result, JSON_COMPACT);
+    output_limit_write(&text, result, JSON_COMPACT);
     compacted = json_parse(&v->arena, text.buf, text.len, &err);
     got_bool(v, "valid_json", compacted != NULL);
     if (!compacted) {
@@ -64,7 +64,7 @@ void area_compact(struct vector *v)
     }
     got_bool(v, "unchanged", json_same(compacted, result));
     got_bool(v, "is_prefix", texts_are_prefixes(compacted, result));
-    got_int(v, "serialized_len", (int64_t)compact_length(result));
+    got_int(v, "serialized_len", (int64_t)output_limit_length(result));
     limit = wants(v, "max_container_depth_at_most");
     if (limit && container_depth(compacted) > json_int(limit, 0))
         vector_fail(v, "expected max_container_depth_at_most %s got %d", limit->text, container_depth(compacted));
@@ -92,7 +92,7 @@ static const struct json *x_strings(struct vector *v, const struct json *lengths
     return vector_parse(v, text.buf);
 }
 
-/* A result whose serialised length is just that, of texts short enough not to be cut themselves. */
+/* A result whose serialized length is just that, of texts short enough not to be cut themselves. */
 static const struct json *result_of_length(struct vector *v, int64_t length)
 {
     const int64_t each = 1000;
@@ -106,7 +106,7 @@ static const struct json *result_of_length(struct vector *v, int64_t length)
         for (int64_t i = 0; i < parts; i++)
             json_add_int(&w, arena_printf(&v->arena, "k%02lld", (long long)i), 0);
         json_close(&w, '}');
-        left = length - (int64_t)compact_length(x_strings(v, vector_parse(v, lengths.buf)));
+        left = length - (int64_t)output_limit_length(x_strings(v, vector_parse(v, lengths.buf)));
         if (left < 0 || left > parts * each)
             continue;
         strbuf_reset(&lengths);
@@ -135,7 +135,7 @@ static const struct json *stored_content(struct vector *v, const struct turn_rig
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
     const char *id = json_str(json_get(details, "id"), "");
 
-    if (!rig->harness.artifacts || !artifact_store_get(rig->harness.artifacts, id, &content))
+    if (!rig->config.artifacts || !artifact_store_get(rig->config.artifacts, id, &content))
         return NULL;
     return vector_parse(v, content.buf);
 }
@@ -156,9 +156,9 @@ void area_artifact_threshold(struct vector *v)
     fake_tool_init(&tool, "tool", EFFECT_READ_ONLY);
     tool.output = output.buf;
     turn_rig_add_tool(&rig, &tool.tool);
-    store = rig.harness.artifacts;
+    store = rig.config.artifacts;
     if (in_is_null(v, "store"))
-        rig.harness.artifacts = NULL;
+        rig.config.artifacts = NULL;
     if (in_flag(v, "store_fails")) {
         scratch_remove(&rig.scratch, "artifacts");
         scratch_write(&rig.scratch, "artifacts", "in the way");
@@ -170,13 +170,13 @@ void area_artifact_threshold(struct vector *v)
     finished = turn_rig_finished(&rig, "c1");
     details = finished ? vector_outcome_details(v, finished) : NULL;
     got_outcome(v, finished);
-    got_int(v, "serialized_len", (int64_t)compact_length(result));
+    got_int(v, "serialized_len", (int64_t)output_limit_length(result));
     got_bool(v, "never_raises", finished && turn_rig_count(&rig, EVENT_TURN_FINISHED) == 1);
     got_bool(v, "truncated_inline", json_bool(json_get(details, "truncated"), false));
     got_int(v, "artifacts", (int64_t)artifact_store_count(store, NULL));
     got_places(v, "artifact_", stored_content(v, &rig, details));
     got_places(v, "", json_get(details, "output") ? json_get(details, "output") : details);
-    rig.harness.artifacts = store;
+    rig.config.artifacts = store;
     turn_rig_release(&rig);
     fake_tool_release(&tool);
 }
@@ -353,36 +353,36 @@ void area_artifact_store(struct vector *v)
 /* ---- latewrite.gate ---- */
 
 /* "running t1", "timeout t1", "complete t1", "fail t1", "deny t1", "status t1", "accepting", "close". */
-static bool trace_op(struct trace *trace, const char *op, struct json_writer *w)
+static bool trace_op(struct call_states *trace, const char *op, struct json_writer *w)
 {
     const char *space = strchr(op, ' ');
     const char *id = space ? space + 1 : "";
     CLEANUP(free) char *verb = space ? xmemdup0(op, (size_t)(space - op)) : xstrdup(op);
     const char *const settle[] = {"complete", "fail", "deny"};
-    const enum trace_state as[] = {TRACE_COMPLETED, TRACE_FAILED, TRACE_DENIED};
+    const enum tool_state as[] = {TOOL_STATE_COMPLETED, TOOL_STATE_FAILED, TOOL_STATE_DENIED};
 
     for (size_t i = 0; i < COUNT_OF(settle); i++)
         if (strcmp(verb, settle[i]) == 0) {
-            json_add_bool(w, NULL, trace_complete(trace, id, as[i]));
+            json_add_bool(w, NULL, call_states_complete(trace, id, as[i]));
             return true;
         }
     if (strcmp(verb, "status") == 0) {
-        const char *name = trace_state_name(trace_state(trace, id));
+        const char *name = tool_state_name(tool_state(trace, id));
 
         json_add_str(w, NULL, *name ? name : NULL);
         return true;
     }
     if (strcmp(verb, "accepting") == 0) {
-        json_add_bool(w, NULL, trace_accepting_writes(trace));
+        json_add_bool(w, NULL, call_states_accepting_writes(trace));
         return true;
     }
     json_add_null(w, NULL);
     if (strcmp(verb, "running") == 0)
-        trace_running(trace, id);
+        call_states_running(trace, id);
     else if (strcmp(verb, "timeout") == 0)
-        trace_time_out(trace, id);
+        call_states_time_out(trace, id);
     else if (strcmp(verb, "close") == 0)
-        trace_close_writes(trace);
+        call_states_close_writes(trace);
     else
         return false;
     return true;
@@ -392,9 +392,9 @@ void area_latewrite_gate(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
     struct json_writer w = json_begin(&results);
-    struct trace trace;
+    struct call_states trace;
 
-    trace_init(&trace);
+    call_states_init(&trace);
     json_open(&w, NULL, '[');
     json_each (op, in_get(v, "ops")) {
         if (!trace_op(&trace, json_str(op, ""), &w))
@@ -402,7 +402,7 @@ void area_latewrite_gate(struct vector *v)
     }
     json_close(&w, ']');
     got_json(v, "results", results.buf);
-    trace_release(&trace);
+    call_states_release(&trace);
 }
 
 /* ---- webmode.gate ---- */
@@ -423,7 +423,7 @@ void area_webmode_gate(struct vector *v)
     turn_rig_no_tools(&rig);
     fake_tool_init(&tool, in_text(v, "tool", "web_search"), EFFECT_NETWORK);
     turn_rig_add_tool(&rig, &tool.tool);
-    rig.harness.web = (enum web_mode)mode;
+    rig.config.web = (enum web_mode)mode;
     turn_rig_open(&rig);
     fake_answer_call(fake_provider_answer(rig.model), NULL, tool.tool.spec.name, "{}");
     turn_rig_turn(&rig, "do it");

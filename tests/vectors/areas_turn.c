@@ -7,7 +7,7 @@
 #include "support/event_json.h"
 #include "tools/bounded.h"
 #include "turn/budget.h"
-#include "turn/dedupe.h"
+#include "turn/tally.h"
 #include "turn/waves.h"
 #include "vector.h"
 #include <math.h>
@@ -327,7 +327,7 @@ static void claim_in_threads(struct vector *v, struct budget *budget)
 /* One call through the bounded executor, under the budget of the case. */
 struct execution {
     struct bounded_host host;
-    struct trace trace;
+    struct call_states trace;
     struct loop_task cancel;
     struct bounded_call *call;
     struct outcome outcome;
@@ -360,7 +360,7 @@ static void cancel_call(struct loop_task *task)
 {
     struct execution *execution = (struct execution *)((char *)task - offsetof(struct execution, cancel));
 
-    if (atomic_load(&execution->started) == 0) /* what is cancelled before it began never begins */
+    if (atomic_load(&execution->started) == 0) /* what is canceled before it began never begins */
         loop_post(execution->host.env->loop, task, cancel_call);
     else
         bounded_cancel(execution->call);
@@ -373,7 +373,7 @@ static void execute(struct execution *execution, struct vector *v, const struct 
     struct tool tool = {
         .spec = {.name = "tool", .effect = EFFECT_READ_ONLY}, .work = cooperative_tool, .data = execution};
 
-    trace_init(&execution->trace);
+    call_states_init(&execution->trace);
     execution->host =
         (struct bounded_host){.env = &env, .trace = &execution->trace, .clock = budget->clock, .done = execution_done};
     execution->call = bounded_execute(&execution->host, &(struct bounded_request){.call = "c1",
@@ -385,7 +385,7 @@ static void execute(struct execution *execution, struct vector *v, const struct 
         loop_post(loop, &execution->cancel, cancel_call);
     loop_run(loop);
     loop_free(loop);
-    trace_release(&execution->trace);
+    call_states_release(&execution->trace);
 }
 
 static void got_execution(struct vector *v, const struct budget *budget)
@@ -438,6 +438,15 @@ static void got_snapshot(struct vector *v, const struct budget *budget)
     }
 }
 
+static const struct vector_field limit_fields[] = {
+    FIELD("timeout_s", struct budget_limits, wall_s),
+    FIELD("max_steps", struct budget_limits, steps),
+    FIELD("max_tool_calls", struct budget_limits, tool_calls),
+    FIELD("max_reflections", struct budget_limits, reflections),
+    FIELD("max_context_tokens", struct budget_limits, context_tokens),
+    FIELD("tool_timeout_cap_s", struct budget_limits, tool_cap_s),
+};
+
 void area_budget(struct vector *v)
 {
     struct budget_limits limits = budget_defaults();
@@ -445,12 +454,7 @@ void area_budget(struct vector *v)
     struct hold_clock hold;
     struct budget budget;
 
-    limits.wall_s = in_num(v, "timeout_s", limits.wall_s);
-    limits.steps = in_int(v, "max_steps", limits.steps);
-    limits.tool_calls = in_int(v, "max_tool_calls", limits.tool_calls);
-    limits.reflections = in_int(v, "max_reflections", limits.reflections);
-    limits.context_tokens = in_int(v, "max_context_tokens", limits.context_tokens);
-    limits.tool_cap_s = in_num(v, "tool_timeout_cap_s", limits.tool_cap_s);
+    vector_fill(v, limit_fields, &limits);
     fake_clock_init(&clock);
     hold_clock_init(&hold, &clock.base);
     budget_open(&budget, &limits, &hold);

@@ -6,11 +6,10 @@
 #include "base/mem.h"
 #include "base/tree.h"
 #include "vector.h"
+#include "workspace/collect.h"
 #include "workspace/globs.h"
 #include "workspace/layout.h"
 #include "workspace/mime.h"
-#include "workspace/outputspec.h"
-#include "workspace/registry.h"
 #include "workspace/versions.h"
 #include "workspace/workspace.h"
 #include "workspace_rig.h"
@@ -113,6 +112,14 @@ void area_dir_digest(struct vector *v)
 
 /* ---- outputspec.json, mime.* ---- */
 
+static const struct vector_field spec_fields[] = {
+    FIELD("max_files", struct output_spec, max_files),
+    FIELD("max_file_bytes", struct output_spec, max_file_bytes),
+    FIELD("max_total_bytes", struct output_spec, max_total_bytes),
+    FIELD("save", struct output_spec, save),
+    FIELD("inline", struct output_spec, inline_content),
+};
+
 void area_outputspec_json(struct vector *v)
 {
     CLEANUP(output_spec) struct output_spec spec;
@@ -121,11 +128,7 @@ void area_outputspec_json(struct vector *v)
     bool failed = output_spec_parse(&spec, text, strlen(text), &err) < 0;
     tell_error(v, &err, failed);
     got_json(v, "globs", vector_list(v, (const char *const *)spec.globs, spec.glob_count));
-    got_int(v, "max_files", spec.max_files);
-    got_int(v, "max_file_bytes", spec.max_file_bytes);
-    got_int(v, "max_total_bytes", spec.max_total_bytes);
-    got_bool(v, "save", spec.save);
-    got_bool(v, "inline", spec.inline_content);
+    vector_compare(v, spec_fields, &spec);
     got_text(v, "name_template", spec.name_template ? spec.name_template : "");
 }
 
@@ -174,7 +177,7 @@ static const char *read_inputs(struct vector *v)
     const char *base = in_text(v, "inputs_host_base", in_text(v, "inputs", NULL));
     if (!base || !in_bool(v, "auto_inputs", true))
         return NULL;
-    const char *path = vector_fill(v, base);
+    const char *path = vector_substitute(v, base);
     if (file_mkdirs(path, 0755, NULL) < 0)
         BUG("cannot make %s", path);
     rig_write_tree(v, path, in_get(v, "host"));
@@ -207,7 +210,7 @@ void area_workspace_create(struct vector *v)
     got_bool(v, "distinct", distinct);
     const struct json *path = wants(v, "path");
     if (made[0]) {
-        const char *want = path ? vector_fill(v, path->text) : NULL;
+        const char *want = path ? vector_substitute(v, path->text) : NULL;
         CLEANUP(free) char *real = want ? realpath(want, NULL) : NULL;
         if (want && (!real || strcmp(real, made[0]->path) != 0))
             vector_fail(v, "expected the path %s got %s", want, made[0]->path);
@@ -291,7 +294,7 @@ static void await_begin(struct acquiring *a)
     pthread_mutex_unlock(&a->mutex);
 }
 
-/* Several callers at once, the first of which may be cancelled while the workspace is being made. */
+/* Several callers at once, the first of which may be canceled while the workspace is being made. */
 static void acquire_at_once(struct acquiring *a, const char *id, size_t count, bool cancel_first)
 {
     struct vector *v = a->v;

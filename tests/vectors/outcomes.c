@@ -3,7 +3,7 @@
 #include "outcomes.h"
 #include "base/mem.h"
 #include "support/event_json.h"
-#include "tools/trace.h"
+#include "tools/bounded.h"
 
 const char *vector_outcome_name(const char *outcome)
 {
@@ -68,15 +68,16 @@ void got_outcome(struct vector *v, const struct event *finished)
 /* In the words of the trace; the fold tells it from the events alone. */
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
 {
-    static const enum trace_state states[] = {
-        [CALL_PLANNED] = TRACE_NONE,        [CALL_RUNNING] = TRACE_RUNNING, [CALL_ASKING] = TRACE_RUNNING,
-        [CALL_DONE] = TRACE_COMPLETED,      [CALL_FAILED] = TRACE_FAILED,   [CALL_DENIED] = TRACE_DENIED,
-        [CALL_TIMED_OUT] = TRACE_TIMED_OUT,
+    static const enum tool_state states[] = {
+        [CALL_PLANNED] = TOOL_STATE_NONE,        [CALL_RUNNING] = TOOL_STATE_RUNNING,
+        [CALL_ASKING] = TOOL_STATE_RUNNING,      [CALL_DONE] = TOOL_STATE_COMPLETED,
+        [CALL_FAILED] = TOOL_STATE_FAILED,       [CALL_DENIED] = TOOL_STATE_DENIED,
+        [CALL_TIMED_OUT] = TOOL_STATE_TIMED_OUT,
     };
     const struct session *session = engine_session(rig->engine);
     uint32_t index = session_find_call(session, call);
 
-    got_text(v, "trace_status", index == SESSION_NONE ? NULL : trace_state_name(states[session->calls[index].state]));
+    got_text(v, "trace_status", index == SESSION_NONE ? NULL : tool_state_name(states[session->calls[index].state]));
 }
 
 void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out)

@@ -17,7 +17,7 @@ void got_outcome(struct vector *v, const struct event *finished);
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call);
 /* Tells the list of outcomes, each with its reason where the case gives one, but for the call `leave_out` (or NULL). */
 void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out);
-/* The calls that have tool messages, in the order of the messages, turn after turn, as the model saw them last; JSON.
- */
+/* The calls that have tool messages, in the order of the messages, turn after turn, as the model saw them last;
+ * JSON. */
 const char *vector_message_order(struct vector *v, const struct turn_rig *rig);
 size_t vector_tool_messages(struct vector *v, const struct turn_rig *rig, const char *call); /* NULL: of all calls */

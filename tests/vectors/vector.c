@@ -81,7 +81,7 @@ static const char *bound_value(const struct vector *v, const char *name, size_t 
     return NULL;
 }
 
-const char *vector_fill(struct vector *v, const char *text)
+const char *vector_substitute(struct vector *v, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
 
@@ -172,7 +172,7 @@ const char *in_text(struct vector *v, const char *name, const char *otherwise)
 {
     const struct json *value = in_typed(v, name, "a text", is_text);
 
-    return value ? vector_fill(v, value->text) : otherwise;
+    return value ? vector_substitute(v, value->text) : otherwise;
 }
 
 void in_only(struct vector *v, const struct json *object, const char *what, const char *const *names)
@@ -185,6 +185,34 @@ void in_only(struct vector *v, const struct json *object, const char *what, cons
         if (!known)
             vector_fail(v, "expected a member the runner understands got %s.%s = %s", what,
                         member->key ? member->key : "[]", shown(v, member));
+    }
+}
+
+void vector_fill_fields(struct vector *v, const struct vector_field *fields, size_t count, void *target)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = fields[i].name;
+        void *field = (char *)target + fields[i].offset;
+        switch (fields[i].kind) {
+        case FIELD_BOOL:
+            *(bool *)field = in_bool(v, name, *(bool *)field);
+            break;
+        case FIELD_INT:
+            *(int *)field = (int)in_int(v, name, *(int *)field);
+            break;
+        case FIELD_INT64:
+            *(int64_t *)field = in_int(v, name, *(int64_t *)field);
+            break;
+        case FIELD_SIZE:
+            *(size_t *)field = (size_t)in_int(v, name, (int64_t) * (size_t *)field);
+            break;
+        case FIELD_DOUBLE:
+            *(double *)field = in_num(v, name, *(double *)field);
+            break;
+        case FIELD_TEXT:
+            *(const char **)field = in_is_null(v, name) ? NULL : in_text(v, name, *(const char **)field);
+            break;
+        }
     }
 }
 
@@ -229,7 +257,7 @@ static bool fits(struct vector *v, const struct json *want, const struct json *g
         return false;
     if (want->type == JSON_STRING)
         return strcmp(want->text, "<non-empty>") == 0 ? got->len > 0
-                                                      : strcmp(vector_fill(v, want->text), got->text) == 0;
+                                                      : strcmp(vector_substitute(v, want->text), got->text) == 0;
     if (want->type == JSON_NUMBER) {
         double a = json_num(want, NAN), b = json_num(got, NAN);
 
@@ -353,7 +381,7 @@ static void check_holds(struct vector *v, const char *name, const struct json *p
 {
     const char *needle = json_str(part, NULL);
 
-    if (!needle || !text || !strstr(text, vector_fill(v, needle)))
+    if (!needle || !text || !strstr(text, vector_substitute(v, needle)))
         fail_value(v, name, part, " to hold", text_value(v, text));
 }
 
@@ -513,5 +541,33 @@ void got_places(struct vector *v, const char *prefix, const struct json *value)
             continue;
         if (!got_shape(v, member->key, member->key + len, value))
             vector_fail(v, "expected a place in the result got expect.%s, and nothing is there", member->key);
+    }
+}
+
+void vector_compare_fields(struct vector *v, const struct vector_field *fields, size_t count, const void *source)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = fields[i].name;
+        const void *field = (const char *)source + fields[i].offset;
+        switch (fields[i].kind) {
+        case FIELD_BOOL:
+            got_bool(v, name, *(const bool *)field);
+            break;
+        case FIELD_INT:
+            got_int(v, name, *(const int *)field);
+            break;
+        case FIELD_INT64:
+            got_int(v, name, *(const int64_t *)field);
+            break;
+        case FIELD_SIZE:
+            got_int(v, name, (int64_t) * (const size_t *)field);
+            break;
+        case FIELD_DOUBLE:
+            got_num(v, name, *(const double *)field);
+            break;
+        case FIELD_TEXT:
+            got_text(v, name, *(const char *const *)field);
+            break;
+        }
     }
 }

@@ -16,8 +16,10 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct vector {
@@ -39,7 +41,7 @@ void vector_fail(struct vector *v, const char *fmt, ...) __attribute__((format(p
 /* "<name>" stands for this text from here on. */
 void vector_bind(struct vector *v, const char *name, const char *text);
 /* The text with bound placeholders filled in; in the arena. */
-const char *vector_fill(struct vector *v, const char *text);
+const char *vector_substitute(struct vector *v, const char *text);
 
 /* What the case says. in_get gives NULL when it is missing; the others give `otherwise` then and fail for another type.
  * in_flag is for members like "x_fails": missing, null and false are false. */
@@ -51,6 +53,28 @@ int64_t in_int(struct vector *v, const char *name, int64_t otherwise);
 bool in_bool(struct vector *v, const char *name, bool otherwise);
 const char *in_text(struct vector *v, const char *name, const char *otherwise);
 #define in_flag(v, name) in_bool(v, name, false)
+/* A member of `input` or `expect` that is a field of a struct, by its name. Its kind is that of the field:
+ *
+ *     static const struct vector_field fields[] = {FIELD("timeout_sec", struct script_request, timeout_s)};
+ *     vector_fill(v, fields, &request);       what the case says; a field it says nothing of stays as it is
+ *     vector_compare(v, fields, &result);     what the case expects */
+enum field_kind { FIELD_BOOL, FIELD_INT, FIELD_INT64, FIELD_SIZE, FIELD_DOUBLE, FIELD_TEXT };
+struct vector_field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+};
+/* clang-format off */
+#define FIELD_KIND(TYPE, MEMBER)                                                                          \
+    _Generic(((TYPE *)NULL)->MEMBER, bool: FIELD_BOOL, int: FIELD_INT, int64_t: FIELD_INT64,              \
+             size_t: FIELD_SIZE, double: FIELD_DOUBLE, char *: FIELD_TEXT, const char *: FIELD_TEXT)
+#define FIELD(NAME, TYPE, MEMBER) {NAME, FIELD_KIND(TYPE, MEMBER), offsetof(TYPE, MEMBER)}
+/* clang-format on */
+#define vector_fill(v, fields, target)    vector_fill_fields(v, fields, COUNT_OF(fields), target)
+#define vector_compare(v, fields, source) vector_compare_fields(v, fields, COUNT_OF(fields), source)
+void vector_fill_fields(struct vector *v, const struct vector_field *fields, size_t count, void *target);
+void vector_compare_fields(struct vector *v, const struct vector_field *fields, size_t count, const void *source);
+
 /* For objects within `input`: a failure for every member whose name is not in the NULL-terminated list. */
 void in_only(struct vector *v, const struct json *object, const char *what, const char *const *names);
 

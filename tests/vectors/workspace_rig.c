@@ -64,7 +64,7 @@ void rig_make_links(struct vector *v, const char *folder, const struct json *lin
         if (file_mkdirs(path, 0755, NULL) < 0)
             BUG("cannot make %s", path);
         *slash = '/';
-        if (symlink(vector_fill(v, link->text), path) < 0)
+        if (symlink(vector_substitute(v, link->text), path) < 0)
             BUG("cannot link %s", path);
     }
 }

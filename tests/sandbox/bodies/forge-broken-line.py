@@ -1,4 +1,4 @@
-# Half a line, so that the next event is spoilt.
+# Half a line, so that the next event is broken.
 # needs: process
 # expect: result "honest"
 # control: garbled

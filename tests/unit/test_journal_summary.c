@@ -1,0 +1,178 @@
+/* Tests of the summary of a journal from its two ends: the prompt and the outcome, at a cost independent of its
+ * length. */
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "event/journal_summary.h"
+#include "support/scratch.h"
+#include "support/test.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STARTED \
+    "{\"type\":\"session.started\",\"v\":1,\"workspace\":\"/home/you/lines\",\"model\":{\"name\":\"hand\"}}\n"
+#define TURN     "{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"Find it.\"}\n"
+#define PROPOSED "{\"type\":\"write.proposed\",\"turn\":1,\"call\":\"c1\",\"ask\":\"a1\",\"files\":[]}\n"
+#define DECIDED  "{\"type\":\"write.decided\",\"turn\":1,\"ask\":\"a1\",\"decision\":\"approved\",\"by\":\"key\"}\n"
+#define APPLIED  "{\"type\":\"write.applied\",\"turn\":1,\"call\":\"c1\",\"files\":[]}\n"
+#define FINISHED "{\"type\":\"turn.finished\",\"turn\":1,\"status\":\"done\"}\n"
+
+#define PRINTED "{\"type\":\"program.output\",\"turn\":1,\"program\":\"p1\",\"text\":\"built\\n\"}\n"
+
+static struct scratch scratch;
+
+static int begin(void **state)
+{
+    (void)state;
+    scratch_init(&scratch);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    scratch_release(&scratch);
+    return 0;
+}
+
+static struct journal_summary look(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct journal_summary peek;
+    CLEANUP(free) char *path = scratch_path(&scratch, "j.jsonl");
+    scratch_write(&scratch, "j.jsonl", text);
+    if (journal_summary_read(&peek, path, &err))
+        fail_msg("%s", err.text);
+    return peek;
+}
+
+TEST(a_session_that_went_well)
+{
+    CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN PROPOSED DECIDED APPLIED FINISHED);
+    assert_string_equal(peek.prompt, "Find it.");
+    assert_string_equal(peek.workspace, "/home/you/lines");
+    assert_string_equal(peek.model, "hand");
+    assert_string_equal(peek.ended, "done");
+    assert_int_equal(peek.turns, 1);
+    assert_int_equal(peek.writes, 1);
+    assert_true(peek.all);
+    assert_false(peek.under_way || peek.waits || peek.broken);
+}
+
+TEST(one_that_is_under_way)
+{
+    CLEANUP(journal_summary) struct journal_summary waits = look(STARTED TURN PROPOSED);
+    CLEANUP(journal_summary) struct journal_summary decided = look(STARTED TURN PROPOSED DECIDED);
+    CLEANUP(journal_summary) struct journal_summary none = look(STARTED);
+    assert_true(waits.under_way && waits.waits);
+    assert_true(decided.under_way && !decided.waits);
+    assert_false(none.under_way);
+    assert_string_equal(none.prompt, "");
+}
+
+/* A crash may cut the last line; any other that is no event is broken. */
+/* A program may go on printing after the turn that started it: that does not make the turn go on. */
+TEST(program_outlives_its_turn)
+{
+    CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN FINISHED PRINTED);
+    assert_false(peek.under_way);
+    assert_string_equal(peek.ended, "done");
+}
+
+TEST(lines_that_are_none)
+{
+    CLEANUP(journal_summary) struct journal_summary cut = look(STARTED TURN "{\"type\":\"turn.fin");
+    CLEANUP(journal_summary) struct journal_summary broken = look(STARTED TURN "nonsense\n" FINISHED);
+    assert_false(cut.broken);
+    assert_true(broken.broken);
+}
+
+TEST(file_that_is_no_journal)
+{
+    static const char *const texts[] = {"", "\n\n", "hello\n", TURN};
+    CLEANUP(free) char *path = scratch_path(&scratch, "j.jsonl");
+    struct journal_summary peek;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct err err = ERR_INIT;
+        scratch_write(&scratch, "j.jsonl", texts[i]);
+        assert_int_equal(journal_summary_read(&peek, path, &err), -1);
+        assert_true(err.text[0]);
+    }
+    assert_int_equal(journal_summary_read(&peek, "/nowhere/j.jsonl", NULL), -1);
+    assert_int_equal(journal_summary_read(&peek, "/", NULL), -1);
+}
+
+static void fill(struct strbuf *text, size_t bytes)
+{
+    while (bytes) {
+        size_t piece = bytes < 1000 ? bytes : 1000;
+        strbuf_addf(text, "{\"type\":\"tool.output\",\"turn\":1,\"call\":\"c1\",\"text\":\"%0*d\"}\n", (int)piece, 0);
+        bytes -= piece;
+    }
+}
+
+/* Windows that meet, overlap and leave a gap: never a line twice, never one left out that a window holds. */
+TEST(long_ones_of_every_length)
+{
+    for (size_t bytes = 1000; bytes < 400000; bytes += bytes < 100000 ? 777 : 33333) {
+        CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+        strbuf_addstr(&text, STARTED TURN PROPOSED DECIDED APPLIED);
+        fill(&text, bytes);
+        strbuf_addstr(&text, APPLIED FINISHED);
+        CLEANUP(journal_summary) struct journal_summary peek = look(text.buf);
+        assert_string_equal(peek.prompt, "Find it.");
+        assert_string_equal(peek.ended, "done");
+        assert_int_equal(peek.writes, 2);
+        assert_false(peek.broken || peek.under_way);
+    }
+}
+
+TEST(long_lines_at_either_end)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "{\"type\":\"session.started\",\"v\":1,\"app\":\"%0200000d\"}\n" TURN, 0);
+    fill(&text, 1 << 20);
+    strbuf_addf(&text, "{\"type\":\"turn.finished\",\"turn\":1,\"status\":\"failed\",\"text\":\"%0300000d\"}\n", 0);
+    CLEANUP(journal_summary) struct journal_summary peek = look(text.buf);
+    assert_string_equal(peek.prompt, "Find it.");
+    assert_string_equal(peek.ended, "failed");
+    assert_false(peek.all);
+}
+
+static double seconds_of_cpu(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A gigabyte in between (of nothing, which takes no room on the disk) is not looked at. */
+TEST(a_huge_one_costs_what_a_small_one_costs)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    CLEANUP(free) char *path = scratch_path(&scratch, "huge.jsonl");
+    struct journal_summary peek;
+    strbuf_addstr(&text, STARTED TURN);
+    fill(&text, 100000);
+    scratch_write(&scratch, "huge.jsonl", text.buf);
+    assert_int_equal(truncate(path, 1 << 30), 0);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    strbuf_reset(&text);
+    strbuf_addstr(&text, "\n");
+    fill(&text, 100000);
+    strbuf_addstr(&text, FINISHED);
+    assert_int_equal(fwrite(text.buf, 1, text.len, file), text.len);
+    assert_int_equal(fclose(file), 0);
+    double before = seconds_of_cpu();
+    assert_int_equal(journal_summary_read(&peek, path, NULL), 0);
+    assert_true(seconds_of_cpu() - before < 0.2);
+    assert_string_equal(peek.prompt, "Find it.");
+    assert_string_equal(peek.ended, "done");
+    assert_false(peek.all);
+    journal_summary_release(&peek);
+}
+
+TEST_GROUP(begin, end)
