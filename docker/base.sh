@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# base.sh SUITE MIRROR FILE PACKAGE… makes a Debian to build in, with these packages, as an archive: what a registry would
-# have had. It takes root, as debootstrap does. FILE is there afterwards, or nothing is.
+# base.sh SUITE MIRROR FILE PACKAGE… makes an archive of a Debian with these packages, to build the image in when no registry
+# has the base. Needs root, as debootstrap does. FILE is written whole or not at all.
 set -euo pipefail
 suite=$1 mirror=$2 file=$3
 shift 3
@@ -11,7 +11,7 @@ command -v debootstrap >/dev/null || fail "debootstrap is not installed"
 mkdir -p "$(dirname "$file")"
 work=$(mktemp -d "$file.XXXXXX")
 
-# Whatever a failed attempt left mounted is no part of what is removed.
+# Unmount first: removing the folder must not reach what a failed attempt left mounted.
 clean() {
     local place
     while read -r place; do

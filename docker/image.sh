@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the image of the script sandbox; ./dev image calls it. From the Dockerfile, in the first base that can be had: the
-# one it names, from a registry; one that debootstrap makes of Debian's packages (base.sh), which is kept. The last resort is
-# no base at all: the same tree (root.sh) is made of this machine's own files, and only the Dockerfile's last stage is built.
-# An image that was made of the same files is left alone, before anybody is asked for a base: a label holds their checksum.
-# Ends with 3 where no engine works.
+# Builds the image of the script sandbox; ./dev image calls it.
+#
+# It builds the Dockerfile in the first base that it can get: the one the Dockerfile names, from a registry; else one that
+# debootstrap makes of Debian's packages (base.sh) and that is kept. Without any base it copies this machine's own files
+# (root.sh) and builds only the last stage of the Dockerfile. If a label says that the image was made of the same files, it
+# does nothing. Exits with 3 if no engine works.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$here")
@@ -20,13 +21,13 @@ fail() { say "$@"; exit 1; }
 usage() {
     cat <<'TXT'
 image.sh [--probe] [--local] [--base NAME] [--mirror URL] [--engine podman|docker] [--name NAME] [--harness FILE]
-  --probe     builds nothing: does an engine work?
-  --local     of this machine's own files, without a base image
-  --base      another Debian 12 to build in, where the Dockerfile's cannot be had
-  --mirror    where debootstrap finds Debian's packages when no registry has the base; that of apt when nothing is said
-  --engine    whichever works, podman first, when nothing is said
-  --name      localhost/keyturn-harness when nothing is said
-  --harness   the program that --local packs; build/keyturn-harness when nothing is said
+  --probe     build nothing; check whether an engine works
+  --local     use this machine's own files instead of a base image
+  --base      another Debian 12 to build in, if the base of the Dockerfile is not available
+  --mirror    where debootstrap finds Debian's packages (default: the mirror of apt)
+  --engine    the engine to use (default: the first that works, podman before docker)
+  --name      the name of the image (default: localhost/keyturn-harness)
+  --harness   the program that --local packs (default: build/keyturn-harness)
 TXT
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# root.sh HARNESS DIR makes the trees of the image in DIR, of the files of the machine it runs on (in the Dockerfile that
-# is the build stage): DIR/system with Python's library and every shared object, DIR/keyturn-harness, and DIR/owned with
-# what belongs to the sandbox's user. What seldom changes is a tree, and so a layer, of its own; one that was made of the
-# same files is left alone.
+# root.sh HARNESS DIR makes the trees of the image in DIR from the files of the machine it runs on (the build stage of the
+# Dockerfile): DIR/system with Python's library and every shared object, DIR/keyturn-harness, and DIR/owned with what belongs
+# to the sandbox's user. Each tree is a layer, so what seldom changes is built seldom. A tree whose files did not change is
+# left alone.
 set -euo pipefail
 export LC_ALL=C
 harness=$1 out=$2
 system=$out/system
 
-# Left out: what needs a screen, a compiler, a network or a second process, and Python's own tests.
+# Not in the image: modules that need a screen, a compiler, a network or a second process, and Python's own tests.
 left_out=(config-* dist-packages distutils ensurepip idlelib lib2to3 pydoc_data site-packages sitecustomize.py test
     tkinter turtle.py turtledemo venv)
 others=(/usr/lib/locale/C.utf8 /usr/share/zoneinfo)
@@ -20,7 +20,7 @@ home=$(pkg-config --variable=prefix "${python/python/python-}-embed")
 stdlib=$home/lib/$python
 [ -f "$stdlib/os.py" ] || { echo "root.sh: $python has no library at $stdlib" >&2; exit 1; }
 
-# What the loader looks for, by the names it looks for; libgcc_s is loaded by the first thread that ends.
+# Shared objects by the names that the loader looks for. libgcc_s is loaded by the first thread that ends.
 mapfile -t objects < <(
     {
         ldd "$harness" "$stdlib"/lib-dynload/*.so | sed -n 's,^\t\(.*=> \)\?\(/[^ ]*\) (.*,\2,p'
