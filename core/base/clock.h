@@ -51,7 +51,7 @@ void clock_date(int64_t wall_us, int days, char out[CLOCK_STAMP_MAX]);
 #define DEADLINE_FLOOR_S 5.0
 #define DEADLINE_CAP_S   45.0
 #define DEADLINE_LAST_WORD_S \
-    0.5 /* a program or script gets this much less than its call, so that its end can still be reported */
+    1.0 /* a program or script gets this much less than its call, so that its end can still be reported */
 
 struct deadline {
     const struct hold_clock *clock;

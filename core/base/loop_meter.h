@@ -2,7 +2,7 @@
 /* How much processor time the loop's callbacks use: a peer must not keep the loop from keys, signals and deadlines.
  *
  * The meter is off unless the environment asks for it. Tests set it:
- *   KEYTURN_LOOP_LIMIT_MS=50    a callback that uses more thread CPU time aborts the program with a sentence
+ *   KEYTURN_LOOP_LIMIT_MS=500   a callback that uses more thread CPU time aborts the program with a sentence
  *   KEYTURN_LOOP_REPORT=file    at exit a line with the longest callback is appended to the file
  * While it is on, it also tells the interposer of the tests (tests/preload/blocking.c) when a callback runs, so that
  * calls which may block are found there.

@@ -58,6 +58,7 @@ case_first() {
     sees '!It has run.'
     keys C-c
     sees 'The turn was canceled'
+    sees 'end   cancel'
     keys q
     sees 'status='
 }
