@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "files.h"
-#include "lastwords.h"
 #include "pyhost.h"
 #include "sandbox.h"
 #include "wire.h"
@@ -19,8 +18,76 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* The crash report: a child that runs out of memory or stack says so before it dies.
+ *
+ * All text is prepared beforehand: the signal handler runs without free memory, on its own stack. A script may replace
+ * the handlers, and other threads have no second stack. Then the supervisor reports only the signal. */
+
+#define STACK_SIZE ((size_t)64 << 10)
+/* A frame may begin this far below the end of the stack. */
+#define FRAME_MAX ((uintptr_t)1 << 20)
+
+static struct {
+    int events;
+    uintptr_t stack_top, stack_size;
+    char memory[64], memory_end[160];
+} crash = {.events = -1, .memory = "Script ran out of memory"};
+
+static const char stack_end[] =
+    "\nX{\"message\":\"Script crashed the interpreter (SIGSEGV): too deep a recursion used up "
+    "its stack\",\"traceback\":\"\"}\n";
+
+static void report_and_exit(const char *end)
+{
+    size_t len = strlen(end);
+    if (write(crash.events, end, len) == (ssize_t)len)
+        _exit(0);
+}
+
+static bool is_of_stack(uintptr_t at)
+{
+    return at < crash.stack_top && at + crash.stack_size + FRAME_MAX > crash.stack_top;
+}
+
+static void on_death(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    signal(number, SIG_DFL);
+    if (pyhost_starved())
+        report_and_exit(crash.memory_end);
+    if (number == SIGSEGV && info->si_code > 0 && is_of_stack((uintptr_t)info->si_addr))
+        report_and_exit(stack_end);
+    raise(number); /* delivered when this handler returns */
+}
+
+void crash_report_prepare(int events)
+{
+    static char stack[STACK_SIZE];
+    struct sigaction action = {.sa_sigaction = on_death, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct rlimit limit;
+    crash.events = events;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(crash.memory, sizeof(crash.memory), "Script ran out of memory (%llu MB)",
+                 (unsigned long long)limit.rlim_cur >> 20);
+    snprintf(crash.memory_end, sizeof(crash.memory_end), "\nX{\"message\":\"%s\",\"traceback\":\"\"}\n", crash.memory);
+    crash.stack_top = (uintptr_t)&limit;
+    crash.stack_size = getrlimit(RLIMIT_STACK, &limit) == 0 ? (uintptr_t)limit.rlim_cur : 0;
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGABRT, &action, NULL);
+}
+
+const char *crash_report_memory(void)
+{
+    return crash.memory;
+}
 
 /* How long a child waits for the supervisor's kill after it has reported the end of its script. */
 #define UNHEARD_MS 200
@@ -31,7 +98,6 @@ static int place_descriptors(int script, int events, int out, int err)
 {
     const int from[] = {out, err, events, script}, to[] = {1, 2, CHILD_EVENTS, CHILD_SCRIPT};
     int high[COUNT_OF(from)];
-
     for (size_t i = 0; i < COUNT_OF(from); i++)
         if ((high[i] = fcntl(from[i], F_DUPFD, 16)) < 0)
             return -1;
@@ -44,10 +110,8 @@ static int place_descriptors(int script, int events, int out, int err)
 static int read_all(int fd, void *bytes, size_t len)
 {
     char *at = bytes;
-
     while (len) {
         ssize_t count = read(fd, at, len);
-
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
@@ -63,15 +127,13 @@ static _Noreturn void refuse(const char *why)
 {
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
     struct json_writer w = json_begin(&end);
-    ssize_t written;
-
     strbuf_addstr(&end, "\nX");
     json_open(&w, NULL, '{');
     json_add_str(&w, "message", why);
     json_add_str(&w, "traceback", "");
     json_close(&w, '}');
     strbuf_addch(&end, '\n');
-    written = write(CHILD_EVENTS, end.buf, end.len);
+    ssize_t written = write(CHILD_EVENTS, end.buf, end.len);
     _exit(written == (ssize_t)end.len ? 0 : STATUS_UNTOLD);
 }
 
@@ -79,7 +141,6 @@ static _Noreturn void refuse(const char *why)
 static char *read_part(size_t len)
 {
     char *bytes = xmalloc(len + 1);
-
     if (read_all(CHILD_SCRIPT, bytes, len) < 0)
         _exit(0);
     bytes[len] = '\0';
@@ -91,7 +152,6 @@ static void place_files(size_t len)
 {
     CLEANUP(free) char *packed = read_part(len);
     struct err wrong = ERR_INIT;
-
     if (files_place(packed, len, &wrong) < 0)
         refuse(wrong.text);
 }
@@ -102,7 +162,6 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
     struct run_header header;
     struct err wrong = ERR_INIT;
     struct pyhost_script run;
-
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(STATUS_UNTOLD);
     if (place_descriptors(script, events, out, err) < 0)
@@ -117,7 +176,7 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
         refuse(wrong.text);
     if (close_range(CHILD_SCRIPT + 1, ~0u, 0) < 0) /* the layers needed one more */
         refuse("descriptors stay open");
-    last_words_prepare(CHILD_EVENTS);
+    crash_report_prepare(CHILD_EVENTS);
     pyhost_rehearse();
     if (read_all(CHILD_SCRIPT, &header, sizeof(header)) < 0)
         _exit(0); /* not needed any more */

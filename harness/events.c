@@ -23,7 +23,6 @@ void event_sink_release(struct event_sink *sink)
 static struct json_writer begin(struct event_sink *sink, const char *type)
 {
     struct json_writer w = json_begin(&sink->out);
-
     json_open(&w, NULL, '{');
     json_add_str(&w, "type", type);
     json_add_str(&w, "execution_id", sink->id);
@@ -39,7 +38,6 @@ static void end(struct event_sink *sink, struct json_writer *w)
 static void add_masked(struct event_sink *sink, struct json_writer *w, const char *key, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT;
-
     if (!mask_finds(&sink->mask, text, len)) {
         json_add_strn(w, key, text, len);
         return;
@@ -53,7 +51,6 @@ static void add_cut(struct event_sink *sink, struct json_writer *w, const char *
 {
     CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT, cut = STRBUF_INIT;
     size_t head = most / 2, tail;
-
     mask_text(&masked, &sink->mask, text, strlen(text));
     if (masked.len <= most) {
         json_add_strn(w, key, masked.buf, masked.len);
@@ -74,7 +71,6 @@ static void add_cut(struct event_sink *sink, struct json_writer *w, const char *
 static void write_text(struct event_sink *sink, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf masked = STRBUF_INIT;
-
     mask_text(&masked, &sink->mask, text, len);
     json_write_str(&sink->out, masked.buf, masked.len, JSON_COMPACT);
 }
@@ -83,7 +79,6 @@ static void write_text(struct event_sink *sink, const char *text, size_t len)
 static void write_masked(struct event_sink *sink, const struct json *value)
 {
     const char *between = "";
-
     switch (value->type) {
     case JSON_ARRAY:
     case JSON_OBJECT:
@@ -123,7 +118,6 @@ static void add_data(struct event_sink *sink, struct json_writer *w, const struc
 void event_ready(struct event_sink *sink, const struct json *tools, const char *sandbox, const char *missing_tools)
 {
     struct json_writer w = json_begin(&sink->out);
-
     json_open(&w, NULL, '{');
     json_add_str(&w, "type", "ready");
     json_open(&w, "tools", '[');
@@ -143,7 +137,6 @@ void event_ready(struct event_sink *sink, const struct json *tools, const char *
 void event_log(struct event_sink *sink, const char *level, const char *message, size_t len)
 {
     struct json_writer w = begin(sink, "log");
-
     add_masked(sink, &w, "message", message, len);
     add_masked(sink, &w, "level", level, strlen(level));
     end(sink, &w);
@@ -152,7 +145,6 @@ void event_log(struct event_sink *sink, const char *level, const char *message, 
 void event_printed(struct event_sink *sink, const char *level, const char *message, size_t len)
 {
     struct json_writer w = begin(sink, "log");
-
     json_add_strn(&w, "message", message, len);
     json_add_str(&w, "level", level);
     end(sink, &w);
@@ -161,7 +153,6 @@ void event_printed(struct event_sink *sink, const char *level, const char *messa
 void event_intermediate(struct event_sink *sink, const char *label, size_t len, const struct json *data)
 {
     struct json_writer w = begin(sink, "intermediate");
-
     add_masked(sink, &w, "label", label, len);
     add_data(sink, &w, data);
     end(sink, &w);
@@ -170,7 +161,6 @@ void event_intermediate(struct event_sink *sink, const char *label, size_t len, 
 void event_result(struct event_sink *sink, const struct json *data)
 {
     struct json_writer w = begin(sink, "final_result");
-
     add_data(sink, &w, data);
     end(sink, &w);
 }
@@ -178,7 +168,6 @@ void event_result(struct event_sink *sink, const struct json *data)
 void event_error(struct event_sink *sink, const char *message, const char *traceback)
 {
     struct json_writer w = begin(sink, "error");
-
     add_cut(sink, &w, "message", message, MESSAGE_MAX);
     add_cut(sink, &w, "traceback", traceback, TRACEBACK_MAX);
     end(sink, &w);
@@ -187,6 +176,5 @@ void event_error(struct event_sink *sink, const char *message, const char *trace
 void event_done(struct event_sink *sink)
 {
     struct json_writer w = begin(sink, "script_done");
-
     end(sink, &w);
 }

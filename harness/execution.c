@@ -61,7 +61,6 @@ static void send_message(struct execution *execution)
     while (execution->sent < execution->message.len) {
         ssize_t count = write(execution->child.fds[HAND_SCRIPT], execution->message.buf + execution->sent,
                               execution->message.len - execution->sent);
-
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && errno == EAGAIN)
@@ -82,8 +81,6 @@ void execution_begin(struct execution *execution, const struct request *request,
     struct run_header header = {.script_len = (uint32_t)request->script_len,
                                 .secrets_len = (uint32_t)secrets->len,
                                 .all_tools = request->all_tools};
-    size_t at;
-
     execution->child = *take_child;
     *take_child = (struct spare){0};
     execution->running = true;
@@ -95,13 +92,12 @@ void execution_begin(struct execution *execution, const struct request *request,
     memcpy(header.limit, execution->limit, sizeof(header.limit));
     if (limit_cpu) {
         const struct rlimit cpu = {execution->cpu_s, execution->cpu_s + 1};
-
         prlimit(execution->child.pid, RLIMIT_CPU, &cpu, NULL); /* if this fails, the limit on wall time still applies */
     }
     strbuf_add(&execution->message, &header, sizeof(header));
     strbuf_add(&execution->message, request->script, request->script_len);
     strbuf_add(&execution->message, secrets->buf, secrets->len);
-    at = execution->message.len;
+    size_t at = execution->message.len;
     for (size_t i = 0; i < request->tool_count; i++)
         strbuf_add(&execution->message, request->tools[i], strlen(request->tools[i]) + 1);
     header.tools_len = (uint32_t)(execution->message.len - at);
@@ -118,7 +114,6 @@ void execution_begin(struct execution *execution, const struct request *request,
 static bool read_raw(struct execution *execution, int which)
 {
     ssize_t count = execution->child.fds[which] < 0 ? 0 : read(execution->child.fds[which], chunk, sizeof(chunk));
-
     if (count > 0)
         stream_add(&execution->streams[which == HAND_STDOUT ? RAW_OUT : RAW_ERR], execution->sink, chunk,
                    (size_t)count);
@@ -152,7 +147,6 @@ static void finish(struct execution *execution, const char *message, const char 
 static void finish_timed_out(struct execution *execution, const char *traceback)
 {
     char message[96];
-
     snprintf(message, sizeof(message), "Script timed out after %ss", execution->limit);
     finish(execution, message, traceback);
 }
@@ -177,7 +171,6 @@ static void take_record(struct execution *execution, const struct record *record
 {
     struct event_sink *sink = execution->sink;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     switch (record->kind) {
     case RECORD_STDOUT:
         stream_add(&execution->streams[PRINTED_OUT], sink, record->text, record->len);
@@ -215,7 +208,6 @@ static bool read_records(struct execution *execution)
     ssize_t count =
         execution->child.fds[HAND_EVENTS] < 0 ? 0 : read(execution->child.fds[HAND_EVENTS], chunk, sizeof(chunk));
     struct record record;
-
     if (count <= 0) {
         if (count == 0)
             close_end(execution, HAND_EVENTS);
@@ -234,7 +226,6 @@ static bool read_records(struct execution *execution)
 size_t execution_polls(const struct execution *execution, bool reading, struct pollfd *polls)
 {
     size_t count = 0;
-
     for (int which = HAND_EVENTS; reading && which <= HAND_STDERR; which++)
         if (execution->child.fds[which] >= 0)
             polls[count++] = (struct pollfd){.fd = execution->child.fds[which], .events = POLLIN};
@@ -247,7 +238,6 @@ bool execution_serve(struct execution *execution, const struct pollfd *polls, si
 {
     const size_t before = execution->sink->out.len;
     bool served = false;
-
     for (size_t i = 0; i < count && !execution->over; i++) {
         if (!polls[i].revents)
             continue;
@@ -283,7 +273,6 @@ static void tell_cause(struct strbuf *out, const struct execution *execution, in
 {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *name = number ? sigabbrev_np(number) : NULL;
-
     if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_UNTOLD)
         strbuf_addstr(out, "Script closed the event pipe: how it ended is not known");
     else if (WIFEXITED(status))
@@ -305,7 +294,6 @@ static void tell_cause(struct strbuf *out, const struct execution *execution, in
 void execution_exited(struct execution *execution, int status)
 {
     CLEANUP(strbuf) struct strbuf cause = STRBUF_INIT;
-
     for (size_t rounds = 0; rounds < DRAIN_ROUNDS && !execution->over && read_records(execution); rounds++)
         ; /* the end record may be written but not yet read */
     if (execution->timed_out) {

@@ -10,9 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct packed {
@@ -26,7 +29,6 @@ static bool is_below(const char *path)
 {
     for (const char *part = path;; part++) {
         size_t len = strcspn(part, "/");
-
         if (len == 0 || (len == 1 && part[0] == '.') || (len == 2 && part[0] == '.' && part[1] == '.'))
             return false;
         part += len;
@@ -38,13 +40,11 @@ static bool is_below(const char *path)
 static int parse_file(struct request_file *file, struct arena *arena, const struct json *item, struct err *err)
 {
     const struct json *path = json_get(item, "path"), *text = json_get(item, "base64");
-    char *bytes;
-
     if (!path || path->type != JSON_STRING || !text || text->type != JSON_STRING)
         return err_set(err, "files must hold objects with path and base64");
     if (path->len >= PATH_MAX || !is_below(path->text))
         return err_set(err, "files: %.200s does not lie below the workspace", path->text);
-    bytes = arena_alloc(arena, BASE64_ROOM(text->len));
+    char *bytes = arena_alloc(arena, BASE64_ROOM(text->len));
     if (!base64_read(bytes, &file->len, text->text, text->len))
         return err_set(err, "files: the content of %.200s is no base64", path->text);
     file->path = path->text;
@@ -57,7 +57,6 @@ int files_parse(const struct request_file **files, size_t *count, struct arena *
                 struct err *err)
 {
     struct request_file *parsed;
-
     if (!list || list->type == JSON_NULL)
         return 0;
     if (list->type != JSON_ARRAY)
@@ -78,7 +77,6 @@ void files_pack(struct strbuf *out, const struct request_file *files, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         const struct packed head = {(uint32_t)strlen(files[i].path), (uint32_t)files[i].len, files[i].executable};
-
         strbuf_add(out, &head, sizeof(head));
         strbuf_add(out, files[i].path, (size_t)head.path_len + 1);
         strbuf_add(out, files[i].bytes, files[i].len);
@@ -91,7 +89,6 @@ void files_pack(struct strbuf *out, const struct request_file *files, size_t cou
 static int make_folders(const char *path)
 {
     CLEANUP(free) char *folder = xstrdup(path);
-
     for (char *slash = folder; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = '\0';
         if (mkdir(folder, 0755) < 0 && errno != EEXIST)
@@ -103,7 +100,6 @@ static int make_folders(const char *path)
 static int write_file(const char *path, const char *bytes, size_t len, bool executable)
 {
     CLEANUP(fd) int fd = -1;
-
     if (make_folders(path) < 0)
         return -1;
     /* The file is read-only from the start. This descriptor can write all the same, because open checks only existing
@@ -113,7 +109,6 @@ static int write_file(const char *path, const char *bytes, size_t len, bool exec
         return -1;
     while (len) {
         ssize_t count = write(fd, bytes, len);
-
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
@@ -129,11 +124,31 @@ int files_place(const char *packed, size_t len, struct err *err)
     for (const char *at = packed, *end = packed + len; at < end;) {
         struct packed head;
         const char *path = at + sizeof(head);
-
         memcpy(&head, at, sizeof(head)); /* the head may be unaligned: paths and contents have any length */
         at = path + head.path_len + 1 + head.len;
         if (write_file(path, path + head.path_len + 1, head.len, head.executable) < 0)
             return err_set_errno(err, errno, "The file %.200s could not be put into the workspace", path);
     }
     return 0;
+}
+
+/* Returns true if a file system in memory belongs to the workspace alone; fills in `size`. */
+static bool is_own(const char *path, struct statfs *size)
+{
+    CLEANUP(free) char *above = xasprintf("%s/..", path);
+    struct stat here, there;
+    return stat(path, &here) == 0 && stat(above, &there) == 0 && here.st_dev != there.st_dev &&
+           statfs(path, size) == 0 && (unsigned long)size->f_type == TMPFS_MAGIC && size->f_blocks > 0;
+}
+
+uint64_t workspace_bound_mb(const char *path)
+{
+    struct statfs size;
+    return is_own(path, &size) ? (uint64_t)size.f_blocks * (uint64_t)size.f_bsize >> 20 : 0;
+}
+
+uint64_t workspace_files(const char *path)
+{
+    struct statfs size;
+    return is_own(path, &size) && size.f_files >= size.f_ffree ? size.f_files - size.f_ffree : 0;
 }

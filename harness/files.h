@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 struct json;
@@ -26,3 +27,15 @@ int files_parse(const struct request_file **files, size_t *count, struct arena *
 void files_pack(struct strbuf *out, const struct request_file *files, size_t count);
 /* Creates the files below the working folder, all read-only. */
 int files_place(const char *packed, size_t len, struct err *err) CHECKED;
+
+/* Bounds on what a script can put into its workspace. If the workspace is its own file system, as bubblewrap and
+ * containers make it, the kernel bounds its bytes. The supervisor counts its files, which cost kernel memory too. */
+
+/* Files and folders that a script may create. The supervisor notices more within WORKSPACE_LOOK_MS. */
+#define WORKSPACE_FILES_MAX 20000u
+#define WORKSPACE_LOOK_MS   100
+
+/* Returns the size in MiB; 0 if the workspace shares a file system with others and is unbounded. */
+uint64_t workspace_bound_mb(const char *path);
+/* Returns how many files it holds; 0 if that is unknown without visiting each. */
+uint64_t workspace_files(const char *path);

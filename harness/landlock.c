@@ -90,7 +90,6 @@ static int add_path(int rules, int abi, const struct landlock_path *path, struct
 {
     CLEANUP(fd) int fd = open(path->path, O_PATH | O_CLOEXEC);
     struct stat st;
-
     if (fd < 0 && errno == ENOENT && !path->needed)
         return 0;
     if (fd < 0 || fstat(fd, &st) < 0)

@@ -68,8 +68,6 @@ static int set_value(struct settings *settings, const struct option *option, con
 {
     char *place = (char *)settings + option->offset;
     char *end;
-    unsigned long number;
-
     if (!option->argument) {
         *(bool *)place = true;
         return 0;
@@ -83,7 +81,7 @@ static int set_value(struct settings *settings, const struct option *option, con
         return 0;
     }
     errno = 0;
-    number = strtoul(value, &end, 10);
+    unsigned long number = strtoul(value, &end, 10);
     if (errno || *end || end == value || *value == '-' || number < 64 || number > 1u << 20)
         return usage("%s takes a number of MB, 64 to 1048576, not '%s'", option->name, value);
     *(unsigned *)place = (unsigned)number;
@@ -101,7 +99,6 @@ static const struct option *find_option(const char *text, size_t len)
 static int unknown(const char *text)
 {
     struct nearest near = nearest_to(text);
-
     for (size_t i = 0; i < COUNT_OF(table); i++)
         nearest_offer(&near, table[i].name);
     if (near.best)
@@ -116,7 +113,6 @@ static int read_options(struct settings *settings, char **argv)
         const char *equals = strchr(*at, '=');
         const struct option *option = find_option(*at, equals ? (size_t)(equals - *at) : strlen(*at));
         const char *value = equals ? equals + 1 : NULL;
-
         if (!option)
             return unknown(*at);
         if (!option->argument && value)
@@ -160,7 +156,6 @@ static int run_zygote(const struct settings *settings)
         .no_readonly = settings->no_readonly,
         .allow_degraded = settings->allow_degraded,
     };
-
     return zygote_main(&options);
 }
 
@@ -170,11 +165,9 @@ static char **zygote_arguments(const struct settings *settings)
     const struct names *left_out = &settings->left_out;
     char **arguments = xcalloc(COUNT_OF(table) + left_out->count + 2, sizeof(*arguments));
     size_t count = 0;
-
     arguments[count++] = xstrdup(ZYGOTE_NAME);
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const char *place = (const char *)settings + table[i].offset;
-
         if (!table[i].argument) {
             if (*(const bool *)place)
                 arguments[count++] = xstrdup(table[i].name);
@@ -199,9 +192,6 @@ static int run_supervisor(struct settings *settings)
     CLEANUP(free) char *missing = NULL;
     struct supervisor_options options = {.limit_cpu = !settings->no_rlimits,
                                          .end_with_input = settings->end_with_input};
-    char **arguments;
-    int status;
-
     close_range(3, ~0u, 0); /* the parent may have left descriptors open */
     options.program = realpath((const char *)(uintptr_t)getauxval(AT_EXECFN), program_path);
     settings->tools = realpath(tools, tools_path);
@@ -212,9 +202,9 @@ static int run_supervisor(struct settings *settings)
         return 2;
     }
     settings->workspace = options.workspace = workspace_path;
-    arguments = zygote_arguments(settings);
+    char **arguments = zygote_arguments(settings);
     options.arguments = arguments;
-    status = supervisor_main(&options);
+    int status = supervisor_main(&options);
     for (char **at = arguments; *at; at++)
         free(*at);
     free(arguments);
@@ -224,8 +214,6 @@ static int run_supervisor(struct settings *settings)
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
-    int status;
-
     (void)argc;
     if (read_options(&settings, argv) < 0)
         return 2;
@@ -235,7 +223,7 @@ int main(int argc, char **argv)
         printf("keyturn-harness %s\n", KEYTURN_VERSION);
         return 0;
     }
-    status = strcmp(argv[0], ZYGOTE_NAME) == 0 ? run_zygote(&settings) : run_supervisor(&settings);
+    int status = strcmp(argv[0], ZYGOTE_NAME) == 0 ? run_zygote(&settings) : run_supervisor(&settings);
     fflush(NULL);
     _exit(status); /* skips exit handlers of the interpreter and of sanitizers */
 }

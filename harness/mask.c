@@ -14,7 +14,6 @@
 static void add_text(struct mask *mask, const char *name, const char *text, size_t len, bool form)
 {
     size_t at = 0;
-
     while (at < mask->count && mask->values[at].len >= len) { /* the longest first: it wins over its own prefix */
         if (mask->values[at].len == len && memcmp(mask->values[at].value, text, len) == 0)
             return;
@@ -50,7 +49,6 @@ static void write_repr(struct strbuf *out, const char *text, size_t len, bool qu
     for (size_t at = 0, used = 1; at < len; at += used) {
         const unsigned char c = (unsigned char)text[at];
         const uint32_t cp = c < 0x80 || beyond == BYTES ? c : utf8_decode(text + at, len - at, &used);
-
         if (c < 0x80 || beyond == BYTES)
             used = 1;
         if (c == '\\' || (quotes && c == '\''))
@@ -76,7 +74,6 @@ static bool has_no_other_form(const char *text, size_t len)
 static void add_forms(struct mask *mask, const char *name, const char *text, size_t len)
 {
     CLEANUP(strbuf) struct strbuf form = STRBUF_INIT;
-
     add_text(mask, name, text, len, false);
     if (has_no_other_form(text, len))
         return;
@@ -97,13 +94,11 @@ static void add_forms(struct mask *mask, const char *name, const char *text, siz
 void mask_add(struct mask *mask, const char *name, const char *value)
 {
     const size_t len = strlen(value);
-
     if (len < MASK_LEAST)
         return;
     add_forms(mask, name, value, len);
     for (const char *line = value; *line;) {
         const size_t whole = strcspn(line, "\r\n");
-
         if (whole >= MASK_LEAST_LINE && whole < len)
             add_forms(mask, name, line, whole);
         line += whole + strspn(line + whole, "\r\n");
@@ -125,7 +120,6 @@ void mask_clear(struct mask *mask)
 static const struct masked *value_at(const struct mask *mask, const char *text, size_t len, size_t *length, bool *cut)
 {
     const struct masked *found = NULL;
-
     *cut = false;
     *length = 0;
     if (!mask->first[(unsigned char)*text])
@@ -133,7 +127,6 @@ static const struct masked *value_at(const struct mask *mask, const char *text, 
     for (size_t i = 0; i < mask->count; i++) {
         const struct masked *value = &mask->values[i];
         size_t known, here = 0;
-
         if (memcmp(value->value, text, value->len < len ? value->len : len) == 0)
             here = value->len;
         else if (!value->form)
@@ -150,12 +143,10 @@ static const struct masked *value_at(const struct mask *mask, const char *text, 
 static size_t mask_until(struct strbuf *out, const struct mask *mask, const char *text, size_t len, bool whole)
 {
     size_t plain = 0, at = 0;
-
     while (at < len && mask->count) {
         bool cut;
         size_t length;
         const struct masked *found = value_at(mask, text + at, len - at, &length, &cut);
-
         if (cut && !whole)
             break;
         if (!found) {
@@ -176,7 +167,6 @@ bool mask_finds(const struct mask *mask, const char *text, size_t len)
 {
     bool cut;
     size_t length;
-
     for (size_t at = 0; mask->count && at < len; at++)
         if (value_at(mask, text + at, len - at, &length, &cut))
             return true;

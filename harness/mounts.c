@@ -14,14 +14,12 @@
 static bool is_writable(const char *path)
 {
     struct statvfs place;
-
     return statvfs(path, &place) == 0 && !(place.f_flag & ST_RDONLY);
 }
 
 static bool is_ours(const char *path)
 {
     struct stat file;
-
     return stat(path, &file) == 0 && file.st_uid == geteuid();
 }
 
@@ -39,7 +37,6 @@ bool mounts_devices_open(void)
 static bool is_closed(const char *tools)
 {
     const char *const folders[] = {"/usr", "/lib", "/lib64", tools};
-
     for (size_t i = 0; i < COUNT_OF(folders); i++)
         if (folders[i] && is_writable(folders[i]))
             return false;
@@ -49,7 +46,6 @@ static bool is_closed(const char *tools)
 static bool write_to(const char *path, const char *text)
 {
     CLEANUP(fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
-
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
@@ -58,7 +54,6 @@ static bool enter_namespace(void)
 {
     const unsigned uid = geteuid(), gid = getegid();
     char users[64], groups[64];
-
     if (unshare(CLONE_NEWNS) == 0)
         return true;
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
@@ -72,7 +67,6 @@ static bool enter_namespace(void)
 static bool set_read_only(const char *path, bool on)
 {
     struct mount_attr attr = {.attr_set = on ? MOUNT_ATTR_RDONLY : 0, .attr_clr = on ? 0 : MOUNT_ATTR_RDONLY};
-
     return mount_setattr(AT_FDCWD, path, on ? AT_RECURSIVE : 0, &attr, sizeof(attr)) == 0;
 }
 

@@ -15,7 +15,6 @@
 void protocol_init(struct protocol *protocol)
 {
     struct stat st;
-
     *protocol = (struct protocol){.in = STRBUF_INIT};
     protocol->out_is_socket = fstat(STDOUT_FILENO, &st) == 0 && S_ISSOCK(st.st_mode);
 }
@@ -30,22 +29,19 @@ void protocol_release(struct protocol *protocol)
 bool protocol_wants(const struct protocol *protocol)
 {
     const size_t waiting = protocol->in.len - protocol->taken;
-
     /* Keep reading an unfinished line; complete lines can wait. */
     return !protocol->end && (waiting == protocol->seen || waiting < ((size_t)64 << 10));
 }
 
 void protocol_read(struct protocol *protocol)
 {
-    ssize_t count;
-
     if (protocol->taken) {
         memmove(protocol->in.buf, protocol->in.buf + protocol->taken, protocol->in.len - protocol->taken);
         strbuf_set_len(&protocol->in, protocol->in.len - protocol->taken);
         protocol->taken = 0;
     }
     strbuf_grow(&protocol->in, (size_t)64 << 10);
-    count = read(STDIN_FILENO, protocol->in.buf + protocol->in.len, (size_t)64 << 10);
+    ssize_t count = read(STDIN_FILENO, protocol->in.buf + protocol->in.len, (size_t)64 << 10);
     if (count > 0)
         strbuf_set_len(&protocol->in, protocol->in.len + (size_t)count);
     else if (count == 0 || (errno != EINTR && errno != EAGAIN))
@@ -58,7 +54,6 @@ char *protocol_next_line(struct protocol *protocol, size_t *len, enum protocol_l
     const size_t waiting = protocol->in.len - protocol->taken;
     char *newline = memchr(start + protocol->seen, '\n', waiting - protocol->seen);
     const bool skipped = protocol->skipping;
-
     if (!newline && !protocol->end) {
         protocol->seen = waiting;
         if (waiting > REQUEST_MAX) {
@@ -87,7 +82,6 @@ char *protocol_next_line(struct protocol *protocol, size_t *len, enum protocol_l
 static ssize_t write_some(const struct protocol *protocol, const char *bytes, size_t len)
 {
     struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
     if (protocol->out_is_socket)
         return send(STDOUT_FILENO, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (poll(&ready, 1, 0) <= 0) {
@@ -100,10 +94,8 @@ static ssize_t write_some(const struct protocol *protocol, const char *bytes, si
 void protocol_write(struct protocol *protocol, struct strbuf *out)
 {
     size_t done = 0;
-
     while (done < out->len && !protocol->broken) {
         ssize_t count = write_some(protocol, out->buf + done, out->len - done);
-
         if (count > 0)
             done += (size_t)count;
         else if (count < 0 && errno == EAGAIN)
@@ -120,7 +112,6 @@ void protocol_write(struct protocol *protocol, struct strbuf *out)
 void protocol_drain(struct protocol *protocol, struct strbuf *out)
 {
     struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
     protocol_write(protocol, out);
     while (out->len && poll(&ready, 1, DRAIN_MS) > 0)
         protocol_write(protocol, out);

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "lastwords.h"
+#include "child.h"
 #include "pyhost.h"
 #include "record.h"
 #include <errno.h>
@@ -125,7 +125,6 @@ static int write_all(struct iovec *parts, int count)
 {
     while (count) {
         ssize_t done = write_some(parts, count);
-
         if (done >= 0)
             count = skip_written(&parts, count, done);
         else if (errno == EAGAIN)
@@ -139,19 +138,17 @@ static int write_all(struct iovec *parts, int count)
 static int write_record(struct iovec *parts, int count)
 {
     bool mine = !host.writers;
-    int result, code;
-
     if (host.muted)
         return 0;
     if (mine) {
         ssize_t done = write_some(parts, count);
-
         count = skip_written(&parts, count, done > 0 ? done : 0);
         if (!count)
             return 0;
         PyThread_acquire_lock(host.lock, WAIT_LOCK); /* free, because there are no writers */
     }
     host.writers++;
+    int result, code;
     Py_BEGIN_ALLOW_THREADS;
     if (!mine)
         PyThread_acquire_lock(host.lock, WAIT_LOCK);
@@ -168,7 +165,6 @@ static PyObject *native_send(PyObject *self, PyObject *args)
 {
     const char *kind, *text;
     Py_ssize_t kind_len, len;
-
     (void)self;
     if (!PyArg_ParseTuple(args, "s#s#", &kind, &kind_len, &text, &len))
         return NULL;
@@ -182,7 +178,6 @@ static void add_number(struct strbuf *out, long long number)
 {
     char digits[24], *at = digits + sizeof(digits);
     unsigned long long left = number < 0 ? -(unsigned long long)number : (unsigned long long)number;
-
     do
         *--at = (char)('0' + left % 10);
     while (left /= 10);
@@ -209,7 +204,6 @@ static bool add_plain(struct strbuf *out, PyObject *value)
     if (PyLong_CheckExact(value)) {
         int overflow;
         long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-
         if (!overflow)
             add_number(out, number);
         return !overflow;
@@ -226,7 +220,6 @@ static bool add_plain(struct strbuf *out, PyObject *value)
 static PyObject *native_intermediate(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
-
     (void)self;
     if (count != 2 || !PyUnicode_CheckExact(args[0]))
         Py_RETURN_FALSE;
@@ -252,14 +245,12 @@ static PyObject *native_print(PyObject *self, PyObject *args)
     Py_ssize_t kind_len, at = 0;
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
     bool failed = false;
-
     (void)self;
     if (!PyArg_ParseTuple(args, "s#y*", &kind, &kind_len, &bytes))
         return NULL;
     while (at < bytes.len && !failed) {
         const size_t left = (size_t)(bytes.len - at);
         const size_t piece = left < PRINT_PIECE ? left : PRINT_PIECE;
-
         strbuf_reset(&record);
         if (!strbuf_try_grow(&record, RECORD_TEXT_ROOM(piece))) {
             PyBuffer_Release(&bytes);
@@ -298,7 +289,7 @@ static PyObject *native_memory(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyUnicode_FromString(last_words_memory());
+    return PyUnicode_FromString(crash_report_memory());
 }
 
 static PyMethodDef methods[] = {
@@ -324,7 +315,6 @@ static PyObject *make_module(void)
 static int python_error(struct err *err, const char *what)
 {
     PyObject *type, *value, *traceback, *text = NULL;
-
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     if (value)
@@ -369,13 +359,11 @@ static int start_interpreter(struct err *err)
 
 static int run_prelude(struct err *err)
 {
-    PyObject *names, *code, *result;
-
-    names = PyDict_New();
+    PyObject *names = PyDict_New();
     if (!names || PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) < 0)
         return python_error(err, "prelude");
-    code = Py_CompileString(prelude, "<harness>", Py_file_input);
-    result = code ? PyEval_EvalCode(code, names, names) : NULL;
+    PyObject *code = Py_CompileString(prelude, "<harness>", Py_file_input);
+    PyObject *result = code ? PyEval_EvalCode(code, names, names) : NULL;
     Py_XDECREF(code);
     if (!result)
         return python_error(err, "prelude");
@@ -392,10 +380,8 @@ static int run_prelude(struct err *err)
 static PyObject *list_paths(const char *const *paths)
 {
     PyObject *list = PyList_New(0);
-
     for (; list && paths && *paths; paths++) {
         PyObject *path = PyUnicode_DecodeFSDefault(*paths);
-
         if (!path || PyList_Append(list, path) < 0)
             Py_CLEAR(list);
         Py_XDECREF(path);
@@ -405,8 +391,6 @@ static PyObject *list_paths(const char *const *paths)
 
 int pyhost_start(const struct pyhost_options *options, int descriptor, struct err *err)
 {
-    PyObject *left_out, *result;
-
     host.descriptor = descriptor;
     host.lock = PyThread_allocate_lock();
     mallopt(M_ARENA_MAX, 1); /* otherwise every thread takes 64 MiB of the address space */
@@ -414,8 +398,8 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
         return err_set(err, "Python does not take a module");
     if (start_interpreter(err) < 0 || run_prelude(err) < 0)
         return -1;
-    left_out = list_paths(options->left_out);
-    result = left_out ? PyObject_CallFunction(host.load, "zO", options->tools, left_out) : NULL;
+    PyObject *left_out = list_paths(options->left_out);
+    PyObject *result = left_out ? PyObject_CallFunction(host.load, "zO", options->tools, left_out) : NULL;
     Py_XDECREF(left_out);
     if (!result)
         return python_error(err, "tools");
@@ -425,10 +409,8 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
 
 int pyhost_settle(struct err *err)
 {
-    PyObject *result;
-
     host.muted = true;
-    result = PyObject_CallNoArgs(host.settle);
+    PyObject *result = PyObject_CallNoArgs(host.settle);
     host.muted = false;
     host.ballast = xmalloc(BALLAST);
     if (!result)
@@ -439,10 +421,8 @@ int pyhost_settle(struct err *err)
 
 pid_t pyhost_fork(void)
 {
-    pid_t pid;
-
     PyOS_BeforeFork();
-    pid = fork();
+    pid_t pid = fork();
     if (pid == 0)
         PyOS_AfterFork_Child();
     else
@@ -464,10 +444,8 @@ void pyhost_rehearse(void)
 static PyObject *list_texts(const char *texts, size_t len)
 {
     PyObject *list = PyList_New(0);
-
     for (const char *at = texts; list && at < texts + len; at += strlen(at) + 1) {
         PyObject *entry = PyUnicode_DecodeFSDefault(at);
-
         if (!entry || PyList_Append(list, entry) < 0)
             Py_CLEAR(list);
         Py_XDECREF(entry);
@@ -479,7 +457,6 @@ static PyObject *list_texts(const char *texts, size_t len)
 static const char *outcome_text(PyObject *outcome, Py_ssize_t at, Py_ssize_t *len)
 {
     const char *text = NULL;
-
     if (PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 2)
         text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(outcome, at), len);
     return text;
@@ -489,9 +466,8 @@ static const char *outcome_text(PyObject *outcome, Py_ssize_t at, Py_ssize_t *le
 static const char *pending_text(void)
 {
     PyObject *type = PyErr_Occurred();
-
     if (host.starved)
-        return last_words_memory();
+        return crash_report_memory();
     return type ? ((PyTypeObject *)type)->tp_name : "the harness lost the script's end";
 }
 
@@ -501,7 +477,6 @@ static void write_end(struct strbuf *out, PyObject *outcome)
     const char *message = NULL, *traceback = NULL;
     Py_ssize_t message_len = 0, traceback_len = 0;
     struct json_writer w = json_begin(out);
-
     if (outcome && outcome != Py_None) {
         message = outcome_text(outcome, 0, &message_len);
         traceback = outcome_text(outcome, 1, &traceback_len);
@@ -512,7 +487,7 @@ static void write_end(struct strbuf *out, PyObject *outcome)
     }
     /* An escape takes six bytes for one. */
     if (!strbuf_try_grow(out, 64 + 6 * (size_t)(message_len + traceback_len))) {
-        message = last_words_memory();
+        message = crash_report_memory();
         message_len = (Py_ssize_t)strlen(message);
         traceback_len = 0;
     }
@@ -532,7 +507,6 @@ int pyhost_run(const struct pyhost_script *script, int descriptor)
     PyObject *list = list_texts(script->secrets, script->secrets_len), *outcome = NULL;
     PyObject *tools = script->all_tools ? Py_NewRef(Py_None) : list_texts(script->tools, script->tools_len);
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
-
     host.descriptor = descriptor;
     fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK); /* wait for a full pipe without the interpreter's lock */
     if (source && list && tools)

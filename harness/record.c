@@ -2,8 +2,22 @@
  * A line that fails a check becomes a RECORD_BAD record. */
 
 #include "record.h"
-#include "escape.h"
 #include <string.h>
+
+const char *record_without_nul(struct arena *arena, const char *text, size_t len)
+{
+    if (!memmem(text, len, "\\u0000", 6))
+        return text;
+    char *copy = arena_memdup0(arena, text, len);
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (copy[i] != '\\')
+            continue;
+        if (len - i >= 6 && memcmp(copy + i, "\\u0000", 6) == 0)
+            memcpy(copy + i, "\\ufffd", 6);
+        i++; /* an escaped backslash starts no escape */
+    }
+    return copy;
+}
 
 static struct record bad(const char *why)
 {
@@ -28,7 +42,6 @@ static bool deeper_than(const struct json *value, unsigned levels)
 static bool too_many(const char *text, size_t len)
 {
     size_t values = 0;
-
     if (len < RECORD_VALUES_MAX) /* the usual case costs nothing */
         return false;
     for (size_t i = 0; i < len; i++) {
@@ -46,10 +59,8 @@ static struct record parse_text(struct arena *arena, enum record_kind kind, cons
 {
     char *bytes = arena_alloc(arena, len + 1);
     size_t count = 0;
-
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
-
         if (c == '\\') {
             if (i + 1 == len || (text[i + 1] != 'n' && text[i + 1] != '\\'))
                 return bad("text with an unknown escape");
@@ -64,14 +75,12 @@ static struct record parse_text(struct arena *arena, enum record_kind kind, cons
 static const struct json *string_member(const struct json *object, const char *name)
 {
     const struct json *value = json_get(object, name);
-
     return value && value->type == JSON_STRING ? value : NULL;
 }
 
 static struct record parse_intermediate(const struct json *value)
 {
     const struct json *label = string_member(value, "label"), *data = json_get(value, "data");
-
     if (!label || !data)
         return bad("an intermediate without label or data");
     return (struct record){.kind = RECORD_INTERMEDIATE, .value = data, .text = label->text, .len = label->len};
@@ -80,7 +89,6 @@ static struct record parse_intermediate(const struct json *value)
 static struct record parse_log(const struct json *value)
 {
     const struct json *message = string_member(value, "message"), *level = string_member(value, "level");
-
     if (!message || !level)
         return bad("a log without message or level");
     return (struct record){.kind = RECORD_LOG, .text = message->text, .len = message->len, .more = level->text};
@@ -89,7 +97,6 @@ static struct record parse_log(const struct json *value)
 static struct record parse_end(const struct json *value)
 {
     const struct json *message = string_member(value, "message"), *traceback = string_member(value, "traceback");
-
     if (value->type != JSON_OBJECT || (value->count && (!message || !traceback)))
         return bad("an end without message or traceback");
     if (!message)
@@ -112,9 +119,7 @@ static struct record parse_tools(const struct json *value)
 struct record record_parse(struct arena *arena, const char *line, size_t len)
 {
     enum record_kind kind = len ? (enum record_kind)line[0] : RECORD_BAD;
-    const struct json *value;
     struct err err = ERR_INIT;
-
     if (len == 0)
         return bad("an empty line");
     if (kind == RECORD_STDOUT || kind == RECORD_STDERR || kind == RECORD_FILE)
@@ -123,7 +128,7 @@ struct record record_parse(struct arena *arena, const char *line, size_t len)
         return bad("an unknown kind");
     if (too_many(line + 1, len - 1))
         return bad(arena_printf(arena, "more than %zu values", RECORD_VALUES_MAX));
-    value = json_parse(arena, escape_without_nul(arena, line + 1, len - 1), len - 1, &err);
+    const struct json *value = json_parse(arena, record_without_nul(arena, line + 1, len - 1), len - 1, &err);
     if (!value)
         return bad(arena_printf(arena, "not JSON: %s", err.text));
     /* The harness itself adds the object around an intermediate's data. */
@@ -155,7 +160,6 @@ void record_write_text(struct strbuf *out, enum record_kind kind, const char *by
     strbuf_addch(out, (char)kind);
     while (len) {
         size_t plain = 0;
-
         while (plain < len && bytes[plain] != '\n' && bytes[plain] != '\\')
             plain++;
         strbuf_add(out, bytes, plain);
@@ -195,7 +199,6 @@ static const char *next_line(struct record_reader *reader, size_t *len, bool *to
         const char *start = reader->pending.buf + reader->taken;
         size_t room = reader->pending.len - reader->taken;
         const char *newline = memchr(start + reader->seen, '\n', room - reader->seen);
-
         if (!newline) {
             reader->seen = room;
             if (room > RECORD_MAX) {
@@ -220,7 +223,6 @@ bool record_reader_next(struct record_reader *reader, struct arena *arena, struc
     bool too_long = false;
     size_t len = 0;
     const char *line = next_line(reader, &len, &too_long);
-
     if (!line)
         return false;
     *record = too_long ? bad("longer than a record may be") : record_parse(arena, line, len);

@@ -59,3 +59,7 @@ void record_reader_release(struct record_reader *reader);
 void record_reader_add(struct record_reader *reader, const char *bytes, size_t len);
 /* Returns the next record; false if no line is complete. The caller resets `arena`. */
 bool record_reader_next(struct record_reader *reader, struct arena *arena, struct record *record);
+
+/* Returns the same JSON text with U+FFFD for every escaped NUL, which C strings cannot hold and the parser rejects; all
+ * bytes keep their offsets. Returns `text` itself if it has no NUL. */
+const char *record_without_nul(struct arena *arena, const char *text, size_t len);

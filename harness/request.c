@@ -4,7 +4,7 @@
 #include "request.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "escape.h"
+#include "record.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +17,6 @@
 static unsigned nul_line(const char *escaped, size_t len)
 {
     unsigned line = 1;
-
     for (size_t i = 0; i + 1 < len; i++) {
         if (escaped[i] != '\\')
             continue;
@@ -67,7 +66,6 @@ static int take_timeout(struct request *request, const struct json *value, const
 static int take_mode(const struct json *value, struct err *err)
 {
     const char *mode = json_str(value, NULL);
-
     /* The modes differ only on the host's side. A missing mode means the default one. */
     if (!value || (mode && (strcmp(mode, "PLAN") == 0 || strcmp(mode, "INTERACTIVE") == 0)))
         return 0;
@@ -79,7 +77,6 @@ static int take_names(const char *const **names, size_t *count, struct arena *ar
                       const char *field, const char *what, struct err *err)
 {
     const char **taken;
-
     if (!list || list->type == JSON_NULL)
         return 0;
     if (list->type != JSON_ARRAY)
@@ -108,11 +105,9 @@ static int take_tools(struct request *request, struct arena *arena, const struct
 
 int request_parse(struct request *request, struct arena *arena, const char *line, size_t len, struct err *err)
 {
-    const char *text = escape_without_nul(arena, line, len);
+    const char *text = record_without_nul(arena, line, len);
     const struct json *object = json_parse(arena, text, len, err);
-    const struct json *script;
     unsigned at;
-
     *request = (struct request){0};
     if (!object)
         return err_prefix(err, "the request is not JSON");
@@ -120,7 +115,7 @@ int request_parse(struct request *request, struct arena *arena, const char *line
         return err_set(err, "the request is no object but %s", json_type_name(object->type));
     if (take_id(request, json_get(object, "execution_id"), line, text, err) < 0)
         return -1;
-    script = json_get(object, "script");
+    const struct json *script = json_get(object, "script");
     if (!script || script->type != JSON_STRING)
         return err_set(err, "script must be a text, not %s", script ? json_type_name(script->type) : "missing");
     if ((at = nul_in(script, line, text)))

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "files.h"
 #include "landlock.h"
-#include "workspace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -148,7 +148,6 @@ static int add_row(scmp_filter_ctx ctx, const struct row *row, bool readonly)
     struct scmp_arg_cmp tests[COUNT_OF(row->tests)];
     unsigned count = 0;
     int number = seccomp_syscall_resolve_name(row->name);
-
     if (row->rule == RULE_DENY || (row->rule == RULE_READONLY && !readonly) || number == __NR_SCMP_ERROR)
         return 0; /* the default action applies */
     for (; count < COUNT_OF(tests) && row->tests[count].mask; count++)
@@ -163,7 +162,6 @@ static int export_filter(struct sandbox *sandbox, scmp_filter_ctx ctx, struct er
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     CLEANUP(fd) int fd = memfd_create("filter", MFD_CLOEXEC);
     size_t found = 0;
-
     if (fd < 0)
         return err_set_errno(err, errno, "memory for the filter of system calls");
     int failed = seccomp_export_bpf(ctx, fd);
@@ -187,7 +185,6 @@ static int build_filter(struct sandbox *sandbox, struct err *err)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     int failed = ctx ? seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
-
     for (size_t i = 0; i < COUNT_OF(rows) && failed == 0; i++) {
         failed = add_row(ctx, &rows[i], sandbox->readonly);
         if (failed < 0)
@@ -204,7 +201,6 @@ static int build_filter(struct sandbox *sandbox, struct err *err)
 static int load_filter(struct sandbox *sandbox, struct err *err)
 {
     struct sock_fprog program = {(unsigned short)sandbox->length, sandbox->filter};
-
     sandbox->filter[sandbox->own_pid].k = (uint32_t)getpid();
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
         return err_set_errno(err, errno, "the filter of system calls");
@@ -217,7 +213,6 @@ static int load_filter(struct sandbox *sandbox, struct err *err)
 static int limit(pid_t pid, __rlimit_resource_t what, rlim_t soft, rlim_t hard, const char *name, struct err *err)
 {
     struct rlimit now;
-
     if (prlimit(pid, what, NULL, &now) < 0)
         return err_set_errno(err, errno, "the limit on %s", name);
     now.rlim_max = now.rlim_max < hard ? now.rlim_max : hard;
@@ -249,7 +244,6 @@ static int put_limits(const struct sandbox *sandbox, unsigned cpu_s, struct err 
 static void make_threads_small(void)
 {
     pthread_attr_t attr;
-
     mallopt(M_ARENA_MAX, 1);
     if (pthread_attr_init(&attr) != 0)
         return;
@@ -271,7 +265,6 @@ static int make_rules(struct sandbox *sandbox, const struct sandbox_options *opt
         {options->tools, LANDLOCK_READ, false},
         {options->workspace, LANDLOCK_WORK, true},
     };
-
     sandbox->abi = landlock_abi();
     if (sandbox->abi == 0) {
         lack(sandbox, LANDLOCK, strerror(errno));
@@ -284,7 +277,6 @@ static int make_rules(struct sandbox *sandbox, const struct sandbox_options *opt
 struct sandbox *sandbox_prepare(const struct sandbox_options *options, struct err *err)
 {
     struct sandbox *sandbox = xcalloc(1, sizeof(*sandbox));
-
     sandbox->rules = -1;
     sandbox->memory = (rlim_t)(options->memory_mb ? options->memory_mb : 512) << 20;
     sandbox->file = (rlim_t)(options->file_mb ? options->file_mb : 16) << 20;
@@ -371,7 +363,6 @@ static bool holds(const struct sandbox *sandbox, enum layer layer, int fd)
 static _Noreturn void try_inside(struct sandbox *sandbox, int fd)
 {
     struct report report = {0};
-
     report.entered = enter(sandbox, 1, &report.failed, &report.err) == 0;
     for (enum layer layer = 0; layer < LAYERS && report.entered; layer++)
         report.holds[layer] = holds(sandbox, layer, fd);
@@ -381,12 +372,10 @@ static _Noreturn void try_inside(struct sandbox *sandbox, int fd)
 static int try_once(struct sandbox *sandbox, struct report *report, struct err *err)
 {
     int ends[2], status;
-    pid_t pid;
     ssize_t got;
-
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_set_errno(err, errno, "a pipe");
-    pid = fork();
+    pid_t pid = fork();
     if (pid == 0)
         try_inside(sandbox, ends[1]);
     close(ends[1]);
@@ -408,7 +397,6 @@ static int try_once(struct sandbox *sandbox, struct report *report, struct err *
 int sandbox_try(struct sandbox *sandbox, struct err *err)
 {
     struct report report;
-
     do { /* until the remaining layers can be entered */
         if (try_once(sandbox, &report, err) < 0)
             return -1;
@@ -426,7 +414,6 @@ int sandbox_try(struct sandbox *sandbox, struct err *err)
 void sandbox_describe(struct strbuf *out, const struct sandbox *sandbox)
 {
     struct json_writer w = json_begin(out);
-
     json_open(&w, NULL, '{');
     for (enum layer layer = 0; layer < LAYERS; layer++)
         if (layer == LANDLOCK)

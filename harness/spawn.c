@@ -23,7 +23,6 @@ static _Noreturn void become_zygote(pid_t parent, int control, int loading, cons
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     const int high_control = fcntl(control, F_DUPFD, 16), high_loading = fcntl(loading, F_DUPFD, 16);
     sigset_t none;
-
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -45,7 +44,6 @@ int spawn_zygote(struct zygote_link *link, const char *program, char *const *arg
 {
     const pid_t parent = getpid();
     int control[2], loading[2];
-
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
         return err_set_errno(err, errno, "socketpair");
     if (pipe2(loading, O_CLOEXEC) < 0) {
@@ -85,7 +83,6 @@ void spawn_close(struct zygote_link *link)
 int spawn_ask_spare(const struct zygote_link *link)
 {
     const struct control message = {.kind = CONTROL_SPARE};
-
     return send(link->control, &message, sizeof(message), MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
@@ -99,14 +96,13 @@ int spawn_receive(const struct zygote_link *link, struct control *message, struc
     struct msghdr msg = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)};
     ssize_t len = recvmsg(link->control, &msg, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *head;
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (len != (ssize_t)sizeof(*message))
         return -1;
     *spare = (struct spare){0};
-    head = CMSG_FIRSTHDR(&msg);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
     if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int) * HAND_COUNT)) {
         spare->pid = message->pid;
         memcpy(spare->fds, CMSG_DATA(head), sizeof(spare->fds));

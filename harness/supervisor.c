@@ -8,8 +8,8 @@
  * written, never while a script runs. */
 
 #include "base/mem.h"
+#include "files.h"
 #include "supervisor_internal.h"
-#include "workspace.h"
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -36,7 +36,6 @@
 int64_t now_us(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
@@ -62,10 +61,8 @@ static void answer_error(struct supervisor *s, const char *id, const char *messa
 static bool find_secrets(struct supervisor *s)
 {
     CLEANUP(strbuf) struct strbuf missing = STRBUF_INIT;
-
     for (size_t i = 0; i < s->request.secret_count; i++) {
         const char *name = s->request.secrets[i], *value = getenv(name);
-
         if (!value) {
             strbuf_addf(&missing, "%s%s", missing.len ? ", " : "Missing secrets: ", name);
             continue;
@@ -104,7 +101,6 @@ static void begin_execution(struct supervisor *s)
 static void take_line(struct supervisor *s, const char *line, size_t len)
 {
     struct err err = ERR_INIT;
-
     if (request_parse(&s->request, &s->request_memory, line, len, &err) < 0) {
         answer_error(s, s->request.id, err.text);
         forget_request(s);
@@ -114,7 +110,6 @@ static void take_line(struct supervisor *s, const char *line, size_t len)
         const unsigned doubled = s->replaced < PATIENCE_DOUBLED ? s->replaced : PATIENCE_DOUBLED;
         const double least = PATIENCE_LEAST_S * (1u << doubled);
         const double patience = s->request.timeout > least ? s->request.timeout : least;
-
         s->waiting = true;
         s->patience_us = now_us() + (int64_t)(patience * 1e6);
     }
@@ -135,15 +130,13 @@ static void take_requests(struct supervisor *s)
     while (s->ready && !s->execution.running && s->exit_status < 0) {
         enum protocol_line found = PROTOCOL_NONE;
         size_t len = 0;
-        char *line;
-
         if (s->waiting) {
             if (!s->spare.pid)
                 return;
             begin_execution(s);
             return;
         }
-        line = protocol_next_line(&s->protocol, &len, &found);
+        char *line = protocol_next_line(&s->protocol, &len, &found);
         if (found == PROTOCOL_LINE)
             take_line(s, line, len);
         else if (found == PROTOCOL_TOO_LONG)
@@ -162,7 +155,6 @@ static void read_signals(struct supervisor *s)
     struct signalfd_siginfo info;
     pid_t pid;
     int status;
-
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         if (info.ssi_signo != SIGCHLD)
             give_up(s, 0, NULL);
@@ -177,7 +169,6 @@ static void read_signals(struct supervisor *s)
 static int open_signals(void)
 {
     sigset_t set;
-
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
@@ -212,7 +203,6 @@ static void look_at_workspace(struct supervisor *s, int64_t now)
 {
     const uint64_t files = workspace_files(s->options->workspace);
     char message[96];
-
     s->look_us = now + WORKSPACE_LOOK_MS * 1000;
     if (files <= WORKSPACE_FILES_MAX || files <= s->files) /* a script that removes files may continue */
         return;
@@ -229,7 +219,6 @@ static int64_t sooner(bool counts, int64_t one, int64_t other)
 static int64_t next_tick_us(const struct supervisor *s)
 {
     int64_t next = sooner(s->file, s->file_due_us, INT64_MAX);
-
     next = sooner(s->waiting && !s->execution.running, s->patience_us, next);
     next = sooner(s->execution.running && s->bounded, s->look_us, next);
     return sooner(s->execution.running, s->execution.deadline_us, next);
@@ -237,15 +226,13 @@ static int64_t next_tick_us(const struct supervisor *s)
 
 static void tick(struct supervisor *s)
 {
-    int64_t now;
-
     if (s->file && now_us() >= s->file_due_us)
         lose_file(s);
     if (s->waiting && !s->spare.pid && now_us() >= s->patience_us)
         lose_patience(s);
     if (!s->execution.running || s->execution.over)
         return;
-    now = now_us();
+    int64_t now = now_us();
     if (s->bounded && now >= s->look_us)
         look_at_workspace(s, now);
     if (!s->execution.over && now >= s->execution.deadline_us)
@@ -257,11 +244,9 @@ static void tick(struct supervisor *s)
 static void gather(struct supervisor *s, bool served)
 {
     const struct timespec moment = {.tv_nsec = GATHER_US * 1000};
-    int64_t now;
-
     if (!served)
         return;
-    now = now_us();
+    int64_t now = now_us();
     s->burst = now - s->served_us < 2 * GATHER_US ? s->burst + 1 : 0;
     if (s->burst >= BURST && !s->execution.over)
         nanosleep(&moment, NULL);
@@ -272,10 +257,8 @@ static int wait_for(struct supervisor *s, struct pollfd *polls, size_t count)
 {
     struct timespec timeout = {0}, *limit = NULL;
     const int64_t next = next_tick_us(s);
-
     if (next != INT64_MAX) {
         int64_t left = next - now_us();
-
         left = left < 0 ? 0 : left;
         timeout = (struct timespec){left / 1000000, left % 1000000 * 1000};
         limit = &timeout;
@@ -289,7 +272,6 @@ static struct pollfd poll_input(const struct supervisor *s)
 {
     const bool reading = protocol_wants(&s->protocol);
     const bool watching = s->options->end_with_input && !s->protocol.end;
-
     return (struct pollfd){.fd = reading || watching ? STDIN_FILENO : -1,
                            .events = (short)((reading ? POLLIN : 0) | (watching ? POLLRDHUP : 0))};
 }
@@ -350,7 +332,6 @@ static void step(struct supervisor *s)
 int supervisor_main(const struct supervisor_options *options)
 {
     struct supervisor s = {.options = options, .zygote = {.control = -1, .loading = -1}, .exit_status = -1};
-
     s.bounded = workspace_bound_mb(options->workspace) > 0;
     prctl(PR_SET_DUMPABLE, 0);
     protocol_init(&s.protocol);

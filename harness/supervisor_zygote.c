@@ -37,7 +37,6 @@ static void tell_left_out(struct supervisor *s)
     for (size_t i = 0; i < s->left_out_count; i++) {
         CLEANUP(free)
         char *text = xasprintf("tools: %s: %s; it is left out", s->left_out[i].path, s->left_out[i].why);
-
         event_log(&s->notes, "error", text, strlen(text));
     }
 }
@@ -46,8 +45,6 @@ static int spawn_without_them(struct supervisor *s, struct err *err)
 {
     size_t count = 0, given;
     char **arguments;
-    int result;
-
     while (s->options->arguments[count])
         count++;
     arguments = xcalloc(count + s->left_out_count + 1, sizeof(*arguments));
@@ -55,7 +52,7 @@ static int spawn_without_them(struct supervisor *s, struct err *err)
     given = count;
     for (size_t i = 0; i < s->left_out_count; i++)
         arguments[count++] = xasprintf("--leave-out=%s", s->left_out[i].path);
-    result = spawn_zygote(&s->zygote, s->options->program, arguments, s->options->workspace, err);
+    int result = spawn_zygote(&s->zygote, s->options->program, arguments, s->options->workspace, err);
     for (size_t i = given; i < count; i++)
         free(arguments[i]);
     free(arguments);
@@ -85,7 +82,6 @@ static void forget_notes(struct supervisor *s)
 void start_zygote(struct supervisor *s)
 {
     struct err err = ERR_INIT;
-
     s->tools_told = s->spare_asked = false;
     free(steal(&s->file));
     forget_notes(s);
@@ -148,7 +144,6 @@ bool read_loading(struct supervisor *s)
     struct record record;
     char chunk[8192];
     ssize_t count = read(s->zygote.loading, chunk, sizeof(chunk));
-
     if (count == 0) { /* closed; if too early, the zygote's death is reported as well */
         close(s->zygote.loading);
         s->zygote.loading = -1;
@@ -189,7 +184,6 @@ static void take_control(struct supervisor *s, const struct control *message, st
 static char *death_of_zygote(int status)
 {
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
-
     if (WIFSIGNALED(status))
         return xasprintf("the process that loads the tools was ended by signal %d (SIG%s)", WTERMSIG(status),
                          name ? name : "?");
@@ -213,7 +207,6 @@ static void end_zygote(struct supervisor *s)
 void lose_file(struct supervisor *s)
 {
     CLEANUP(free) char *why = xasprintf("it was not loaded within %d s", FILE_S);
-
     if (!leave_file_out(s, why))
         give_up(s, 1, why);
     end_zygote(s);
@@ -223,7 +216,6 @@ void lose_file(struct supervisor *s)
 static void zygote_gone(struct supervisor *s)
 {
     CLEANUP(free) char *why = NULL;
-
     while (s->zygote.loading >= 0 && read_loading(s))
         ; /* its last records name the file it was loading */
     end_zygote(s);
@@ -251,7 +243,6 @@ void read_control(struct supervisor *s)
     struct control message;
     struct spare spare;
     int got;
-
     while ((got = spawn_receive(&s->zygote, &message, &spare)) > 0)
         take_control(s, &message, &spare);
     if (got < 0)

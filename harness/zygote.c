@@ -82,11 +82,9 @@ static int make_spare(struct zygote *zygote)
     enum { SCRIPT, EVENTS, OUT, ERR, PIPES };
     int fds[PIPES][2], own = getpid(), result;
     struct control message = {.kind = CONTROL_SPARE};
-    pid_t pid;
-
     if (zygote->count == CHILDREN_MAX || make_pipes(fds, PIPES) < 0)
         return -1;
-    pid = pyhost_fork();
+    pid_t pid = pyhost_fork();
     if (pid == 0)
         child_main(zygote->sandbox, own, fds[SCRIPT][0], fds[EVENTS][1], fds[OUT][1], fds[ERR][1]);
     int pidfd = pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
@@ -107,7 +105,6 @@ static int make_spare(struct zygote *zygote)
 static int reap(struct zygote *zygote, size_t index)
 {
     struct control message = {.kind = CONTROL_EXITED, .pid = zygote->children[index].pid};
-
     if (waitpid(message.pid, &message.status, 0) < 0)
         return -1;
     close(zygote->children[index].pidfd);
@@ -122,7 +119,6 @@ static int serve(struct zygote *zygote)
     for (;;) {
         struct pollfd wait[1 + CHILDREN_MAX] = {{.fd = ZYGOTE_CONTROL, .events = POLLIN}};
         size_t count = zygote->count;
-
         for (size_t i = 0; i < count; i++)
             wait[1 + i] = (struct pollfd){.fd = zygote->children[i].pidfd, .events = POLLIN};
         if (poll(wait, 1 + count, -1) < 0 && errno != EINTR)
@@ -133,7 +129,6 @@ static int serve(struct zygote *zygote)
         if (wait[0].revents) {
             struct control message;
             ssize_t len = recv(ZYGOTE_CONTROL, &message, sizeof(message), 0);
-
             if (len <= 0)
                 return 0; /* the supervisor is gone */
             if (message.kind == CONTROL_SPARE && make_spare(zygote) < 0) {
@@ -150,7 +145,6 @@ static int prepare_layers(struct zygote *zygote, const struct zygote_options *op
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
     struct sandbox_options layers = options->sandbox;
     struct err err = ERR_INIT;
-
     layers.readonly = !options->no_readonly && mounts_close(layers.workspace, options->tools);
     layers.no_devices = !options->no_readonly && mounts_devices_open();
     zygote->sandbox = sandbox_prepare(&layers, &err);
@@ -169,7 +163,6 @@ int zygote_main(const struct zygote_options *options)
     struct zygote zygote = {0};
     struct pyhost_options python = {.tools = options->tools, .left_out = options->left_out};
     struct err err = ERR_INIT;
-
     if (prepare_layers(&zygote, options) < 0)
         return STATUS_LAYER;
     prctl(PR_SET_DUMPABLE, 0); /* not earlier: writing the id map needs a dumpable process */

@@ -23,7 +23,6 @@ static const struct {
 static bool listed(const char *names, const char *name)
 {
     size_t len = strlen(name);
-
     for (const char *at = names; (at = strstr(at, name)); at += len)
         if ((at == names || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
             return true;
@@ -36,7 +35,6 @@ static bool names_kept_text(const struct json *member)
 {
     static const char last[] = "artifact", kept[] = "artifact://art_";
     size_t len = strlen(member->key);
-
     return len >= strlen(last) && strcmp(member->key + len - strlen(last), last) == 0 &&
            strncmp(json_str(member, ""), kept, strlen(kept)) == 0;
 }
@@ -57,7 +55,6 @@ static bool objects_differ(struct comparison *c, const struct json *a, const str
 {
     size_t len = c->path.len;
     const struct json *other;
-
     json_each (member, a) {
         if (listed(c->without, member->key))
             continue;
@@ -94,7 +91,6 @@ static bool json_differs(struct comparison *c, const struct json *a, const struc
         size_t len = c->path.len;
         const struct json *x = a->child, *y = b->child;
         size_t i = c->first;
-
         for (c->first = 0; x || y; i++) {
             strbuf_addf(&c->path, "[%zu]", i);
             if (json_differs(c, x, y))
@@ -141,7 +137,6 @@ static void comparison_init(struct comparison *c, const char *field, const struc
 static const struct json *own_messages(struct arena *arena, const struct json *messages, bool memory, size_t *left_out)
 {
     struct json *own = arena_alloc(arena, sizeof(*own));
-
     if (!messages)
         return NULL;
     *own = *messages;

@@ -489,7 +489,6 @@ static int decode(struct event *event, struct arena *arena, const char *line, si
     struct json_members scan;
     struct json_member *member;
     int more;
-
     json_members_begin(&scan, line, len > EVENT_WHOLE ? EVENT_HEAD : len);
     while ((more = json_members_next(&scan, member = members_next(&members, arena))) > 0) {
         decode_key(arena, member);

@@ -18,7 +18,6 @@ static void start_wave(struct loop_task *task);
 static void wave_check(struct turn *turn)
 {
     const struct wave *wave = &turn->waves[turn->wave_index];
-
     if (turn->launching || turn->unsettled > 0 || turn->next_launch < wave->first + wave->count)
         return;
     turn->wave_index++;
@@ -42,7 +41,6 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
     struct turn_state *state = &turn->state;
     bool ran = outcome->type != OUTCOME_DENIED || outcome->denied.reason == DENIAL_WRITE_DENIED;
     bool bad = outcome->type == OUTCOME_FAILURE || outcome->type == OUTCOME_TIMEOUT;
-
     if (call->key[0])
         dedupe_record(history_of(turn, call), call->key, outcome->type);
     if (call->tool && call->effect != EFFECT_READ_ONLY && outcome->type == OUTCOME_RESULT) {
@@ -68,7 +66,6 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
     struct event event = {.type = EVENT_TOOL_FINISHED};
     struct event_tool_finished *f = &event.tool_finished;
     struct outcome_record record;
-
     f->call = call->id;
     f->tool = call->name;
     f->elapsed_ms = outcome->elapsed_ms;
@@ -80,7 +77,6 @@ static void take_citations(struct turn_call *call)
 {
     size_t count;
     const struct citation *citations = bounded_call_citations(call->running, &count);
-
     for (size_t i = 0; i < count; i++) {
         GROW(call->citations, call->citation_count, call->citation_room);
         call->citations[call->citation_count++] = (struct citation){xstrdup(citations[i].ref), citations[i].web};
@@ -99,8 +95,6 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
                              .arguments = call->parsed,
                              .outcome = &outcome};
     CLEANUP(strbuf) struct strbuf message = STRBUF_INIT;
-    bool held;
-
     memset(take_outcome, 0, sizeof(*take_outcome));
     if (call->running)
         take_citations(call);
@@ -115,7 +109,7 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
         call->message = strbuf_detach(&message, NULL);
         call->failed = outcome_failed(&outcome);
     }
-    held = turn_hold_at(turn, &view, call, settled);
+    bool held = turn_hold_at(turn, &view, call, settled);
     if (outcome.type == OUTCOME_RESULT)
         outcome.result.output = NULL;
     if (!held)
@@ -130,7 +124,6 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     const char *id = call->id, *name = call->name;
     const char *near = call->tool ? NULL : registry_nearest(turn->config->registry, name);
     struct err err = ERR_INIT;
-
     if (turn->cancelled)
         *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the turn was cancelled");
     else if (near)
@@ -170,20 +163,17 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
 static void launch(struct turn *turn, struct turn_call *none)
 {
     const struct wave *wave = &turn->waves[turn->wave_index];
-
     (void)none;
     turn->launching = true;
     while (turn->next_launch < wave->first + wave->count) {
         struct turn_call *call = &turn->calls[turn->next_launch];
         struct outcome denied;
-
         if (!call->gated) {
             struct gate_view view = {.gate = GATE_TOOL,
                                      .tool = call->tool,
                                      .effect = call->effect,
                                      .arguments = call->parsed,
                                      .root = turn->config->root};
-
             call->gated = true;
             if (turn_hold_at(turn, &view, call, launch)) {
                 turn->launching = false;
@@ -225,7 +215,6 @@ void turn_calls_told(struct turn *turn)
 {
     for (size_t i = 0; i < turn->call_count; i++) {
         struct message *message = message_list_take(&turn->messages, ROLE_TOOL, steal(&turn->calls[i].message));
-
         message->call_id = xstrdup(turn->calls[i].id);
         message->failed = turn->calls[i].failed;
         for (size_t c = 0; c < turn->calls[i].citation_count; c++)
@@ -245,7 +234,6 @@ static void start_wave(struct loop_task *task)
 {
     struct turn *turn = CONTAINER_OF(task, struct turn, next);
     struct gate_view view = {.gate = GATE_WAVE};
-
     if (turn->wave_index == turn->wave_count) {
         calls_done(turn);
         return;
@@ -268,7 +256,6 @@ static void read_arguments(struct turn *turn, struct turn_call *call, const char
 {
     const struct json *value = json_parse(&turn->arena, text, strlen(text), NULL);
     CLEANUP(strbuf) struct strbuf compact = STRBUF_INIT;
-
     /* The journal needs one line, without the model's line breaks. */
     if (value)
         json_write(&compact, value, JSON_COMPACT);
@@ -286,7 +273,6 @@ static void read_arguments(struct turn *turn, struct turn_call *call, const char
 static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call *call)
 {
     struct tool_spec *spec = call->tool ? arena_alloc(&turn->arena, sizeof(*spec)) : NULL;
-
     if (!spec)
         return NULL;
     *spec = call->tool->spec;
@@ -298,7 +284,6 @@ static const struct tool_spec *spec_of(struct turn *turn, const struct turn_call
 static void effects_known(struct waiter *waiter)
 {
     struct turn *turn = CONTAINER_OF(waiter, struct turn, waiter);
-
     turn->awaited = NULL;
     for (size_t i = 0; i < turn->call_count; i++)
         turn->calls[i].effect = effect_of(turn, &turn->calls[i]);
@@ -323,7 +308,6 @@ static void read_calls(struct turn *turn)
     for (size_t i = 0; i < turn->call_count; i++) {
         struct turn_call *call = &turn->calls[i];
         const struct tool_call *given = &turn->reply.calls[i];
-
         call->turn = turn;
         call->id = xstrdup(given->id);
         call->name = xstrdup(given->name ? given->name : "");
@@ -339,7 +323,6 @@ static void read_calls(struct turn *turn)
 void turn_run_calls(struct turn *turn, struct turn_call *none)
 {
     struct wave_call *plan;
-
     (void)none;
     if (!turn->reply.call_count) {
         if (turn->reply.stop && strcmp(turn->reply.stop, MODEL_PAUSED) == 0)
@@ -357,7 +340,6 @@ void turn_run_calls(struct turn *turn, struct turn_call *none)
     plan = arena_calloc(&turn->arena, turn->call_count, sizeof(*plan));
     for (size_t i = 0; i < turn->call_count; i++) {
         struct turn_call *call = &turn->calls[i];
-
         plan[i] = (struct wave_call){
             .id = call->id, .spec = spec_of(turn, call), .tool = call->name, .arguments = call->parsed};
     }
@@ -401,7 +383,6 @@ int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *t
 {
     const struct json *value = json_parse(&turn->arena, text, strlen(text), err);
     CLEANUP(free) char *before = xstrdup(call->arguments);
-
     if (!value)
         return err_prefix(err, "arguments");
     if (value->type != JSON_OBJECT)
@@ -428,7 +409,6 @@ static void free_when_quiet(struct loop_task *task)
 static void on_quiet(struct bounded_host *host)
 {
     struct turn *turn = CONTAINER_OF(host, struct turn, host);
-
     if (turn->finished) /* from the loop, because the executor still uses its host */
         turn_soon(turn, free_when_quiet);
 }
@@ -441,7 +421,6 @@ static void on_stop(struct bounded_host *host)
 struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set)
 {
     const char **paths = arena_calloc(arena, set->count + 1, sizeof(*paths));
-
     for (size_t i = 0; i < set->count; i++)
         paths[i] = set->items[i].path;
     return (struct event_strs){paths, set->count};
@@ -471,14 +450,12 @@ void turn_host_init(struct turn *turn)
 const char *edit_what_name(enum edit_what what)
 {
     static const char *const names[] = {"arguments", "result", "prompt"};
-
     return names[what];
 }
 
 static struct message *newest_prompt(struct turn *turn)
 {
     struct message *message = NULL;
-
     for (size_t i = 0; i < turn->messages.count; i++)
         if (turn->messages.items[i].role == ROLE_USER)
             message = &turn->messages.items[i];
@@ -493,7 +470,6 @@ static const char *edited_text(struct turn *turn, const struct hold *hold, enum 
                        : !hold->call         ? NULL
                        : what == EDIT_RESULT ? hold->call->message
                                              : hold->call->arguments;
-
     return text ? text : "";
 }
 
@@ -502,7 +478,6 @@ static int edit_prompt(struct turn *turn, const char *text)
     CLEANUP(strbuf) struct strbuf before = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf after = STRBUF_INIT;
     struct message *message = newest_prompt(turn);
-
     if (!message)
         return -1;
     json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
@@ -524,7 +499,6 @@ static int edit_result(struct turn *turn, struct turn_call *call, const char *te
     const struct json *value = json_parse(&arena, text, strlen(text), err);
     CLEANUP(free) char *before = call->message;
     struct strbuf after = STRBUF_INIT;
-
     if (!value) {
         call->message = steal(&before);
         return err_prefix(err, "result");
@@ -545,7 +519,6 @@ int turn_edit(struct turn *turn, const struct intent *intent, struct err *err)
     struct hold *hold = turn ? turn->holds : NULL;
     CLEANUP(strbuf) struct strbuf real = STRBUF_INIT;
     const char *text = intent->edit.text;
-
     if (!hold)
         return err_set(err, "nothing stands at a gate");
     /* The user saw the text with secrets redacted; the edit puts their values back. */

@@ -287,10 +287,8 @@ struct weight {
 static int64_t tools_tokens(const struct turn *turn)
 {
     size_t bytes = 0;
-
     for (size_t i = 0; i < turn->tool_count; i++) {
         const struct tool_spec *spec = &turn->tools[i]->spec;
-
         bytes += strlen(spec->name) + (spec->description ? strlen(spec->description) : 0) +
                  (spec->parameters ? strlen(spec->parameters) : 0);
     }
@@ -302,7 +300,6 @@ static struct weight weigh(const struct turn *turn)
 {
     struct weight weight = {.tools = tools_tokens(turn)};
     size_t since = turn->messages.count;
-
     while (since > 0 && turn->messages.items[since - 1].role != ROLE_ASSISTANT)
         since--;
     int64_t counted = turn->state.context_seen;
@@ -328,7 +325,6 @@ static bool shorten(struct turn *turn, const struct weight *weight, double targe
     double scale = weight->estimated > 0 ? (double)weight->tokens / (double)weight->estimated : 1;
     struct compaction run = compaction_run(&turn->messages, (int64_t)(target / scale) - weight->tools,
                                            (int64_t)(must / scale) - weight->tools);
-
     compaction_how(&how, &run);
     if (!how.len)
         return false;
@@ -345,7 +341,6 @@ void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_don
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(free) char *how = steal(&take_done->how);
-
     emit(&turn->emitter,
          &(struct event){.type = EVENT_CONTEXT_COMPACTED,
                          .context_compacted = {.step = step,
@@ -360,7 +355,6 @@ void turn_compact(struct turn *turn)
     double ceiling = budget_limit(&turn->budget, BUDGET_CONTEXT_TOKENS);
     struct weight weight = weigh(turn);
     struct compacted done;
-
     /* The comparison is false without a ceiling. If nothing can be left out, the request is sent anyway; the model
      * reports if it is too long. */
     if (turn->config->compact && (double)weight.tokens >= NEAR_SHARE * ceiling &&
@@ -373,14 +367,12 @@ bool turn_make_smaller(struct turn *turn, struct compacted *done)
 {
     struct weight weight = weigh(turn);
     double half = TARGET_SHARE * (double)weight.tokens;
-
     return turn->config->compact && shorten(turn, &weight, half, half, done);
 }
 
 void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)
 {
     struct message_list messages;
-
     message_list_init(&messages);
     message_list_read(&messages, &compacted->messages);
     if (messages.count == 0)

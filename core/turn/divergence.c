@@ -118,7 +118,6 @@ static int rule_of(enum event_type type)
 static const struct event_field *field_of(enum event_type type, const char *name)
 {
     struct event_layout layout = event_layout(type);
-
     for (size_t i = 0; i < layout.count; i++)
         if (strcmp(layout.fields[i].name, name) == 0)
             return &layout.fields[i];
@@ -130,7 +129,6 @@ static const char *about_text(struct arena *arena, const struct event *event, co
 {
     const struct event_field *field = field_of(event->type, name);
     const char *at = (const char *)&event->session_started + field->offset;
-
     if (field->kind == EVENT_KIND_INT)
         return arena_printf(arena, "%" PRId64, *(const int64_t *)at);
     return *(const char *const *)at;
@@ -143,7 +141,6 @@ static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn
     const char *text = about ? about_text(arena, event, about) : "";
     char *base = arena_printf(arena, "%" PRId64 " %s %s", turn, event_type_name(event->type), text ? text : "");
     int64_t n = hash_map_get(counts, base, 0);
-
     hash_map_put(counts, base, n + 1);
     return arena_printf(arena, "%s %" PRId64, base, n);
 }
@@ -153,11 +150,9 @@ static bool is_full(const struct journal_reader *lines, struct arena *arena)
 {
     struct event event;
     size_t len;
-    const char *line;
-
     if (journal_count(lines) == 0)
         return false;
-    line = journal_line(lines, 0, &len);
+    const char *line = journal_line(lines, 0, &len);
     return event_decode(&event, arena, line, len, NULL) == 0 && event.seq >= 0;
 }
 
@@ -173,7 +168,6 @@ static void count_step(struct event *event, int64_t *step)
                    : event->type == EVENT_WAVES_PLANNED ? &event->waves_planned.step
                    : event->type == EVENT_REFLECTION    ? &event->reflection.step
                                                         : NULL;
-
     if (!own)
         return;
     if (event->type == EVENT_MODEL_RESPONDED)
@@ -190,14 +184,11 @@ struct divergences *divergences_new(const struct recording *recording)
     int64_t turn = 0, step = 0;
     bool full = is_full(lines, &d->scratch), memory = false;
     struct event event;
-
     d->recording = recording;
     d->lines = lines;
     d->until = -1;
     d->newest_own = d->furthest = NO_ENTRY;
     for (size_t i = 0; i < journal_count(lines); i++) {
-        int rule;
-
         arena_reset(&d->scratch);
         if (journal_event(lines, i, &event, &d->scratch, NULL) < 0)
             continue; /* reported when the recording was opened */
@@ -219,7 +210,7 @@ struct divergences *divergences_new(const struct recording *recording)
             memory = remembers(&event);
         count_step(&event, &step);
         full |= event.type == EVENT_TURN_PREPARED;
-        rule = rule_of(event.type);
+        int rule = rule_of(event.type);
         if (rule < 0 || turn == 0)
             continue;
         d->types[event.type] = true;
@@ -267,12 +258,10 @@ void divergences_free(struct divergences *d)
 static const char *shown(struct divergences *d, const char *text, size_t from)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    size_t len, fits;
-
     if (!text)
         return "nothing";
-    len = strlen(text) - from;
-    fits = utf8_prefix(text + from, len, SHOWN_CHARS);
+    size_t len = strlen(text) - from;
+    size_t fits = utf8_prefix(text + from, len, SHOWN_CHARS);
     if (from > 0)
         strbuf_addstr(&out, "...");
     utf8_sanitize(&out, text + from, fits, UTF8_KEEP_NOTHING);
@@ -286,7 +275,6 @@ static const char *shown(struct divergences *d, const char *text, size_t from)
 static size_t shown_from(const char *a, const char *b)
 {
     size_t same = 0;
-
     while (a && b && a[same] && a[same] == b[same])
         same++;
     if (same < SHOWN_CHARS / 2)
@@ -301,7 +289,6 @@ static void add(struct divergences *d, int64_t seq, const char *type, const char
                 const char *got)
 {
     size_t from = shown_from(recorded, got);
-
     if (d->count >= KEPT_MAX)
         return;
     GROW(d->list, d->count, d->room);
@@ -322,7 +309,6 @@ static void compare_field(struct divergences *d, const struct entry *entry, cons
                           const struct event *is, const struct event_field *field)
 {
     struct difference first;
-
     if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
     if (event_field_differs(&d->scratch, field, (struct compared){was, entry->memory}, (struct compared){is, d->memory},
@@ -336,14 +322,12 @@ static void compare_field(struct divergences *d, const struct entry *entry, cons
 static const char *call_of(struct divergences *d, const struct event *event, int rule)
 {
     const char *about = rules[rule].about;
-    int64_t proposal;
     struct event was;
-
     if (about && strcmp(about, "call") == 0)
         return about_text(&d->scratch, event, about);
     if (event->type != EVENT_WRITE_DECIDED || !event->write_decided.ask)
         return "";
-    proposal = hash_map_get(
+    int64_t proposal = hash_map_get(
         &d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_decided.ask), NO_ENTRY);
     if (proposal == NO_ENTRY || journal_event(d->lines, d->entries[proposal].index, &was, &d->scratch, NULL) < 0)
         return NULL;
@@ -354,7 +338,6 @@ static void misplaced(struct divergences *d, int64_t at, int64_t behind)
 {
     const struct entry *entry = &d->entries[at], *other = &d->entries[behind];
     CLEANUP(strbuf) struct strbuf recorded = STRBUF_INIT;
-
     strbuf_addf(&recorded, "before %s (seq %" PRId64 ")", event_type_name(other->type), other->seq);
     add(d, entry->seq, event_type_name(entry->type), "order", recorded.buf, "after it");
 }
@@ -365,14 +348,12 @@ static void compare_order(struct divergences *d, const struct event *event, int 
     const char *call = call_of(d, event, rule);
     bool own = call && !*call, late = event->type == EVENT_LATE_SUPPRESSED;
     int64_t behind = own ? d->furthest : late ? NO_ENTRY : d->newest_own;
-
     if (event->type == EVENT_WRITE_PROPOSED && event->write_proposed.ask)
         hash_map_put(&d->calls, arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, event->write_proposed.ask),
                      at);
     if (call && *call) {
         char *key = arena_printf(&d->scratch, "%" PRId64 " %s", event->turn, call);
         int64_t before = hash_map_get(&d->newest, key, NO_ENTRY);
-
         behind = before > behind ? before : behind;
         hash_map_put(&d->newest, key, at > before ? at : before);
     }
@@ -392,7 +373,6 @@ static void pass_write(struct divergences *d, size_t proposal, const char *call)
     for (size_t i = proposal + 1; i < d->entry_count && d->entries[i].type != EVENT_TURN_FINISHED; i++) {
         struct entry *entry = &d->entries[i];
         struct event was;
-
         if ((entry->type != EVENT_CHECKPOINT_SAVED && entry->type != EVENT_WRITE_APPLIED &&
              entry->type != EVENT_TOOL_FINISHED) ||
             journal_event(d->lines, entry->index, &was, &d->scratch, NULL) < 0 ||
@@ -411,7 +391,6 @@ static bool pass_over(struct divergences *d, size_t at, const struct event *even
 {
     const char *call = event->type == EVENT_WRITE_PROPOSED ? event->write_proposed.call : NULL;
     const char *lost = call && !event->write_proposed.files.count ? recording_lost(d->recording, call) : NULL;
-
     if (!lost)
         return false;
     GROW(d->notices, d->notice_count, d->notice_room);
@@ -425,9 +404,6 @@ void divergences_see(struct divergences *d, const struct event *event)
 {
     int rule = rule_of(event->type);
     struct event was;
-    struct entry *entry;
-    int64_t found;
-
     if (event->type == EVENT_SESSION_STARTED)
         d->same_render = same_text(d->app, event->session_started.app) &&
                          same_text(d->model, model_text(&d->scratch, event->session_started.model));
@@ -441,10 +417,9 @@ void divergences_see(struct divergences *d, const struct event *event)
     d->now_call = call_of(d, event, rule);
     if (d->now_call && !*d->now_call)
         d->now_call = NULL;
-    found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), NO_ENTRY);
+    int64_t found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), NO_ENTRY);
     if (found == NO_ENTRY) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
-
         /* A recording that ends in a crash does not show what would have followed. */
         if (d->open_turn && event->turn >= d->open_turn)
             return;
@@ -454,7 +429,7 @@ void divergences_see(struct divergences *d, const struct event *event)
     }
     if ((size_t)found >= d->entry_count)
         return; /* after the last seq to compare */
-    entry = &d->entries[found];
+    struct entry *entry = &d->entries[found];
     if (entry->passed)
         return;
     if (!entry->seen)
@@ -471,7 +446,6 @@ void divergences_see(struct divergences *d, const struct event *event)
 static int by_seq(const void *a, const void *b)
 {
     const struct divergence *x = a, *y = b;
-
     if (x->seq != y->seq)
         return x->seq > y->seq ? 1 : -1;
     /* Unrecorded events sort after recorded ones. */
@@ -483,12 +457,10 @@ static int by_seq(const void *a, const void *b)
 void divergences_end(struct divergences *d)
 {
     struct event was;
-
     d->now_seq = d->now_turn = 0;
     d->now_call = NULL;
     for (size_t i = 0; i < d->entry_count; i++) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
-
         if (d->entries[i].seen || d->entries[i].passed)
             continue;
         arena_reset(&d->scratch);

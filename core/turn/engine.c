@@ -36,7 +36,6 @@ struct engine_config engine_config_defaults(void)
 static void cancel_broken(struct loop_task *task)
 {
     struct engine *engine = CONTAINER_OF(task, struct engine, broke);
-
     if (engine->turn)
         turn_cancel(engine->turn);
 }
@@ -44,7 +43,6 @@ static void cancel_broken(struct loop_task *task)
 static int record_all(struct engine *engine, struct event *events, size_t count)
 {
     struct err err = ERR_INIT;
-
     if (journal_append_all(engine->journal, events, count, &err) < 0) {
         log_error("journal: %s", err.text);
         engine->failure = xstrdup(err.text);
@@ -83,7 +81,6 @@ int engine_record(struct engine *engine, int64_t turn, struct event *events, siz
 static int emit_in_session(struct emitter *emitter, struct event *events, size_t count)
 {
     struct engine *engine = CONTAINER_OF(emitter, struct engine, emitter);
-
     return engine_record(engine, engine->turn ? engine->turn->number : 0, events, count);
 }
 
@@ -100,7 +97,6 @@ static int emit_started(struct engine *engine, struct err *err)
     struct event_model_info model = models_to_event(&engine->models);
     static const char *const not_captured[] = {"file contents outside of tool results", "environment"};
     char created[CLOCK_STAMP_MAX];
-
     clock_stamp(clock->wall_us(clock), created);
     if (emit(&engine->emitter, &(struct event){.type = EVENT_SESSION_STARTED,
                                                .session_started = {
@@ -125,7 +121,6 @@ static char *pack_context(struct context_source *source, const char *query, size
     struct engine *engine = CONTAINER_OF(source, struct engine, context);
     struct context_pack pack = context_load(engine->config->root, query, limit, cancelled);
     struct strbuf text = STRBUF_INIT;
-
     context_pack_write(&text, &pack);
     context_pack_release(&pack);
     return strbuf_detach(&text, NULL);
@@ -134,7 +129,6 @@ static char *pack_context(struct context_source *source, const char *query, size
 static struct engine *engine_make(const struct engine_config *config, struct journal *journal, struct sink *sinks)
 {
     struct engine *engine = xcalloc(1, sizeof(*engine));
-
     engine->config = config;
     engine->journal = journal;
     engine->sinks = sinks;
@@ -169,7 +163,6 @@ struct engine *engine_new(const struct engine_config *config, struct journal *ta
                           struct err *err)
 {
     struct engine *engine = engine_make(config, take_journal, sinks);
-
     if (emit_started(engine, err) < 0) {
         engine_free(engine);
         return NULL;
@@ -181,7 +174,6 @@ struct engine *engine_new(const struct engine_config *config, struct journal *ta
 static void remember_turn(struct engine *engine, const char *prompt, const char *text, const char *status)
 {
     CLEANUP(free) char *nothing = xasprintf("[no answer: %s]", status ? status : "");
-
     message_list_add(&engine->history, ROLE_USER, prompt)->meaning = "history";
     message_list_add(&engine->history, ROLE_ASSISTANT, text && *text ? text : nothing)->meaning = "history";
 }
@@ -190,7 +182,6 @@ static void remember_turn(struct engine *engine, const char *prompt, const char 
 static void resume_model(struct engine *engine, const char *name)
 {
     struct err err = ERR_INIT;
-
     if (!name || engine->config->model_chosen || !engine->config->models)
         return;
     if (models_switch(&engine->models, engine->config->models, name, &err) < 0)
@@ -201,7 +192,6 @@ static void resume_model(struct engine *engine, const char *name)
 static void resume_event(struct engine *engine, const struct event *event, char **prompt)
 {
     uint64_t ask;
-
     switch (event->type) {
     case EVENT_TURN_STARTED:
         free(*prompt);
@@ -215,7 +205,6 @@ static void resume_event(struct engine *engine, const struct event *event, char 
         if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
             CLEANUP(arena) struct arena arena = ARENA_INIT;
             const char *text = json_str(event_leaf(&arena, event->edited.after), NULL);
-
             if (text && *prompt) {
                 free(*prompt);
                 *prompt = xstrdup(text);
@@ -247,7 +236,6 @@ static void resume_program_names(struct engine *engine)
 {
     const struct session *session = &engine->session;
     unsigned most = 0, number;
-
     for (uint32_t row = 0; row < session->program_count; row++)
         if (sscanf(session_name(session, session->programs[row].id), "p%u", &number) == 1 && number > most)
             most = number;
@@ -262,7 +250,6 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
     CLEANUP(free) char *prompt = NULL;
     CLEANUP(free) char *changed = NULL;
     struct event event;
-
     for (size_t i = 0; i < journal_count(reader); i++) {
         if (journal_event(reader, i, &event, &arena, err) < 0) {
             engine_free(engine);
@@ -288,7 +275,6 @@ static void free_turns(struct turn *turn)
 {
     while (turn) {
         struct turn *older = turn->older;
-
         turn_free(turn);
         turn = older;
     }
@@ -381,7 +367,6 @@ void engine_turn_finished(struct engine *engine, struct turn *turn)
 void engine_turn_freed(struct engine *engine, struct turn *turn)
 {
     struct turn **link = &engine->late;
-
     while (*link && *link != turn)
         link = &(*link)->older;
     if (*link)
@@ -447,14 +432,12 @@ const char *engine_protected(const struct engine *engine)
 const struct question *engine_question(const struct engine *engine)
 {
     const struct question *question = engine->turn ? engine->turn->question : NULL;
-
     return question && question->state == Q_OPEN ? question : NULL;
 }
 
 bool engine_held(const struct engine *engine, struct held_view *out)
 {
     const struct hold *hold = engine->turn ? engine->turn->holds : NULL;
-
     if (!hold)
         return false;
     *out = (struct held_view){
@@ -495,15 +478,13 @@ static const char *model_of(const struct provider *provider)
 
 int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err)
 {
-    struct provider *opened;
-
     if (!source)
         return err_set(err, "the model of this session cannot be changed");
     if (!name || !*name)
         return err_set(err, "say which model");
     if (models->name && strcmp(models->name, name) == 0)
         return err_set(err, "the model is %.60s already", name);
-    opened = source->open(source, name, err);
+    struct provider *opened = source->open(source, name, err);
     if (!opened)
         return -1;
     GROW(models->opened, models->count, models->room);
@@ -534,7 +515,6 @@ static void undo_ended(struct engine *engine)
 static void emit_model(struct engine *engine, const char *by)
 {
     struct event_model_info model = models_to_event(&engine->models);
-
     emit(&engine->emitter, &(struct event){.type = EVENT_MODEL_CHANGED, .model_changed = {.model = &model, .by = by}});
 }
 
@@ -552,7 +532,6 @@ static void emit_changed_model(struct engine *engine)
 {
     const struct provider *now = engine->models.now;
     const struct session *session = &engine->session;
-
     if (strcmp(session_name(session, session->provider), now->ops->name) != 0 ||
         strcmp(session_name(session, session->model), now->ops->model(now)) != 0)
         emit_model(engine, "resume");
@@ -564,7 +543,6 @@ static struct event_strs list_changes(struct arena *arena, const struct tool_cha
 {
     const char **names = arena_calloc(arena, changes->count + 1, sizeof(*names));
     size_t count = 0;
-
     for (size_t i = 0; i < changes->count; i++)
         if (changes->items[i].what == what)
             names[count++] = changes->items[i].name;
@@ -577,7 +555,6 @@ static void adopt_tools(struct engine *engine)
     const struct engine_config *h = engine->config;
     struct tool_changes changes = {0};
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-
     if (h->tools)
         h->tools->adopt(h->tools, h->registry, engine->turns + 1, &changes);
     if (changes.count) {
@@ -606,7 +583,6 @@ static void end_left_programs(struct engine *engine)
 static int start_turn(struct engine *engine, const struct intent *intent, struct err *err)
 {
     const char *prompt = intent->start.prompt;
-
     if (engine->turn)
         return err_set(err, "a turn is running");
     if (!prompt || !*prompt)
@@ -647,7 +623,6 @@ static int release_gate(struct engine *engine, enum stepping stepping, const cha
 static int extend_budget(struct engine *engine, const struct intent *intent, struct err *err)
 {
     struct turn *turn = engine->turn;
-
     if (!turn || !turn->budget.clock || turn->ending)
         return err_set(err, "no turn is running");
     if (!(intent->extend.share > 0))
@@ -668,14 +643,12 @@ static int undo_write(struct engine *engine, const struct intent *intent, struct
 {
     const struct session *session = &engine->session;
     const char *checkpoint = intent->undo.checkpoint;
-
     if (!engine->config->checkpoints)
         return err_set(err, "this session keeps no checkpoints");
     if (engine->undo)
         return err_set(err, "an undo is under way");
     for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
         const struct session_ask *ask = &session->asks[i - 1];
-
         if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
             checkpoint = session_name(session, ask->checkpoint);
     }
@@ -705,10 +678,8 @@ static int end_session(struct engine *engine, const char *reason, struct err *er
 static const struct guarded *protected_path(const struct engine *engine, const char *path)
 {
     const struct question *question = engine_question(engine);
-
     for (size_t i = 0; question && i < question->changes->count; i++) {
         const struct change *change = &question->changes->items[i];
-
         if (strcmp(change->path, path) == 0 && change_protected(change))
             return change->guard;
     }
@@ -720,7 +691,6 @@ static int change_permission(struct engine *engine, const struct intent *intent,
     const char *tool = intent->allow.tool, *path = intent->allow.path;
     const struct guarded *guarded = path ? protected_path(engine, path) : NULL;
     const struct question *question = path ? NULL : engine_question(engine);
-
     if (intent->allow.revoke)
         return rules_revoke(engine->config->rules, tool, path) ? 0 : err_set(err, "no such permission");
     if (guarded)

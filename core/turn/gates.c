@@ -309,7 +309,6 @@ const char *gates_hold(struct gates *gates, const struct gate_view *view, int *b
 static void emit_held(struct turn *turn)
 {
     const struct hold *hold = turn->holds;
-
     hold_clock_stop(&turn->clock);
     emit(&turn->emitter,
          &(struct event){.type = EVENT_HELD,
@@ -321,7 +320,6 @@ void turn_hold(struct turn *turn, const struct hold *hold)
 {
     struct hold *copy = xcalloc(1, sizeof(*copy));
     struct hold **place = &turn->holds;
-
     *copy = *hold;
     copy->why = xstrdup(hold->why);
     while (*place)
@@ -334,18 +332,15 @@ void turn_hold(struct turn *turn, const struct hold *hold)
 bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_call *call,
                   void (*go)(struct turn *, struct turn_call *))
 {
-    const char *why;
     int breakpoint;
-
     if (turn->cancelled)
         return false;
-    why = gates_hold(engine_gates_mutable(turn->engine), view, &breakpoint);
+    const char *why = gates_hold(engine_gates_mutable(turn->engine), view, &breakpoint);
     if (!why)
         return false;
     if (!turn->config->interactive) {
         /* No user can continue it. The journal shows where the turn would have paused. */
         const char *gate = gate_name(view->gate);
-
         emit(&turn->emitter,
              &(struct event){.type = EVENT_HELD, .held = {.gate = gate, .call = call ? call->id : NULL}});
         emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
@@ -361,7 +356,6 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
 void turn_release(struct turn *turn, const char *by)
 {
     struct hold *hold = turn->holds;
-
     turn->holds = hold->next;
     emit(&turn->emitter,
          &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(hold->gate), .by = by}});

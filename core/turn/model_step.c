@@ -48,9 +48,7 @@ static void delta_due(struct loop_timer *timer)
 static void on_delta(struct model_listener *listener, const char *text, const char *thinking)
 {
     struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
-
     size_t len = (text ? strlen(text) : 0) + (thinking ? strlen(thinking) : 0);
-
     /* The journal has each piece twice: as a delta and in the answer. An answer without end must not fill the disk. */
     if (turn->reflecting || len > DELTA_MAX - turn->delta_bytes) {
         turn->delta_bytes = DELTA_MAX;
@@ -70,10 +68,8 @@ static void on_delta(struct model_listener *listener, const char *text, const ch
 static struct event_tool_request_list calls_to_event(struct arena *arena, const struct model_reply *reply)
 {
     struct event_tool_request *items = arena_calloc(arena, reply->call_count + 1, sizeof(*items));
-
     for (size_t i = 0; i < reply->call_count; i++) {
         const struct tool_call *call = &reply->calls[i];
-
         items[i] = (struct event_tool_request){
             .id = call->id,
             .name = call->name,
@@ -96,7 +92,6 @@ static void charge_reply(struct turn *turn, const struct model_reply *reply)
 static void scrub(char **text)
 {
     struct strbuf clean = STRBUF_INIT;
-
     if (!*text || utf8_valid(*text, strlen(*text)))
         return;
     utf8_scrub(&clean, *text, strlen(*text));
@@ -127,7 +122,6 @@ void turn_retry(struct turn *turn)
 static void retry_due(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
-
     turn->asking = false;
     if (turn->holds)
         turn->retry_parked = true; /* no request runs while the user decides whether to continue */
@@ -140,7 +134,6 @@ static void retry_due(struct loop_timer *timer)
 static int64_t patience_ms(const struct turn *turn)
 {
     double left_ms = budget_remaining_s(&turn->budget) * 1000;
-
     return (int64_t)(turn->config->interactive ? left_ms + budget_limit(&turn->budget, BUDGET_WALL_MS) : left_ms);
 }
 
@@ -175,7 +168,6 @@ static void failed(struct turn *turn)
     bool held = again && !less && turn->shown && turn->config->interactive;
     int64_t wait_ms = less || held ? 0 : retry_delay_ms(reply, turn->attempt, turn->config->model_jitter);
     CLEANUP(strbuf) struct strbuf error = STRBUF_INIT;
-
     strbuf_addstr(&error, reply->error);
     if (!again)
         add_advice(&error, turn, too_late);
@@ -215,7 +207,6 @@ static void end_as_recorded(struct turn *turn)
 static size_t printed_length(const char *text)
 {
     size_t len = text ? strlen(text) : 0;
-
     return len && len <= MODEL_BYTES_MAX ? json_printed_length(text, len) : len;
 }
 
@@ -224,14 +215,12 @@ static void bound_reply(struct model_reply *reply)
 {
     size_t bytes, values = 0;
     char *error = NULL;
-
     if (reply->error)
         return;
     bytes = printed_length(reply->text) + printed_length(reply->thinking);
     for (size_t i = 0; i < reply->call_count && i < MODEL_CALLS_MAX && bytes <= MODEL_BYTES_MAX; i++) {
         const char *arguments = reply->calls[i].arguments ? reply->calls[i].arguments : "";
         size_t len = strlen(arguments);
-
         bytes += len <= MODEL_BYTES_MAX ? len + json_printable_growth(arguments, len) : len;
         values += bytes <= MODEL_BYTES_MAX ? json_count_values(arguments, len) : 0;
     }
@@ -252,9 +241,6 @@ void turn_take_reply(struct turn *turn)
     struct model_reply *reply = &turn->reply;
     struct gate_view view = {.gate = GATE_ANSWER};
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct event_usage usage;
-    struct message *message;
-
     turn->reply_parked = false;
     bound_reply(reply);
     if (turn->cancelled || reply->ends || reply->error) {
@@ -266,11 +252,10 @@ void turn_take_reply(struct turn *turn)
             failed(turn);
         return;
     }
-    usage = usage_to_event(&reply->usage);
+    struct event_usage usage = usage_to_event(&reply->usage);
     scrub_reply(reply);
     for (size_t i = 0; i < reply->call_count; i++) {
         char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
-
         free(reply->calls[i].id);
         reply->calls[i].id = id;
     }
@@ -288,7 +273,7 @@ void turn_take_reply(struct turn *turn)
     turn->state.context_seen = reply->usage.input;
     turn_charge(turn);
 
-    message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
+    struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
     message->opaque = steal(&reply->opaque);
     for (size_t i = 0; i < reply->call_count; i++)
         message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
@@ -305,7 +290,6 @@ void turn_take_reply(struct turn *turn)
 static void reflected(struct turn *turn, struct reflection *reflection)
 {
     bool go_on = reflection->should_continue;
-
     turn->reflecting = false;
     emit(&turn->emitter, &(struct event){.type = EVENT_REFLECTION,
                                          .reflection = {.step = turn->step,
@@ -330,7 +314,6 @@ static void reflection_timed_out(struct loop_timer *timer)
     struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
     struct model_reply late = {.error = (char *)"no answer in time"};
     struct reflection reflection = reflect_result(&late);
-
     turn->asked->ops->cancel(turn->asked);
     turn->asking = false;
     reflected(turn, &reflection);
@@ -340,10 +323,8 @@ static void reflection_timed_out(struct loop_timer *timer)
 static struct tool_offer *make_offers(const struct turn *turn)
 {
     struct tool_offer *offers = xcalloc(turn->tool_count + 1, sizeof(*offers));
-
     for (size_t i = 0; i < turn->tool_count; i++) {
         const struct tool_spec *spec = &turn->tools[i]->spec;
-
         offers[i] = (struct tool_offer){spec->name, spec->description ? spec->description : "",
                                         spec->parameters ? spec->parameters : "{\"type\":\"object\"}"};
     }
@@ -356,7 +337,6 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     struct message_list question;
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
     int timeout_s;
-
     (void)none;
     if (turn->cancelled) {
         turn_end(turn, "cancelled");
@@ -388,7 +368,6 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
 void turn_reflect(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_REFLECT};
-
     if (turn->cancelled || !thinking_should_reflect(engine_thinking(turn->engine))) {
         strbuf_reset(&turn->state.failures);
         turn_next_step(turn);
@@ -403,12 +382,10 @@ void turn_reflect(struct turn *turn)
 static void on_model_reply(struct model_listener *listener, struct model_reply *take_reply)
 {
     struct turn *turn = CONTAINER_OF(listener, struct turn, listener);
-
     turn->asking = false;
     loop_timer_stop(turn->config->loop, &turn->wait_timer);
     if (turn->reflecting) {
         struct reflection reflection = reflect_result(take_reply);
-
         if (!take_reply->error) {
             charge_reply(turn, take_reply);
             turn_charge(turn);
@@ -437,7 +414,6 @@ static void listen_to_model(struct turn *turn)
 static void send_request(struct turn *turn)
 {
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
-
     turn->asking = true;
     turn->shown = false;
     turn->delta_bytes = 0;

@@ -37,7 +37,6 @@ static bool is_outcome(const struct recorded_outcome *outcome, const char *name)
 static void reply_outcome(struct tool_reply *reply, const struct tool_run *run, const struct recorded_outcome *outcome)
 {
     struct outcome recorded = outcome_from_event(run->call, run->tool->spec.name, outcome->finished);
-
     tool_reply_recorded(reply, &recorded);
 }
 
@@ -48,7 +47,6 @@ static void reply_as_recorded(struct recorded_tool_run *state)
     const struct event_tool_finished *finished = outcome ? outcome->finished : NULL;
     const struct event_result_info *result = finished ? finished->result : NULL;
     struct tool_reply reply = {0};
-
     if (state->set) {
         tool_reply_propose_own(&reply, state->set);
     } else if (state->failed) {
@@ -74,7 +72,6 @@ static void run_work(struct loop_work *work)
 {
     struct recorded_tool_run *state = CONTAINER_OF(work, struct recorded_tool_run, work);
     const struct tool_run *run = state->run;
-
     if (run->confirm_write)
         state->failed = change_set_commit(run->approved, run->env->root, &state->err);
     else
@@ -85,7 +82,6 @@ static void run_work(struct loop_work *work)
 static void worked(struct loop_work *work)
 {
     struct recorded_tool_run *state = CONTAINER_OF(work, struct recorded_tool_run, work);
-
     if (state->lost && !state->outcome->lost)
         state->outcome->lost = xstrdup(state->err.text);
     reply_as_recorded(state);
@@ -98,7 +94,6 @@ static void answer(struct loop_timer *timer)
     const struct recorded_outcome *outcome = state->outcome;
     bool proposes = outcome && outcome->proposed && outcome->proposed->files.items && !run->confirm_write;
     bool writes = outcome && run->confirm_write && run->approved && !is_outcome(outcome, "failure");
-
     if (outcome)
         script_emit(run->emitter, run->call, outcome->told.buf, outcome->told.len);
     state->working = proposes || writes;
@@ -112,10 +107,8 @@ static void answer(struct loop_timer *timer)
 static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
 {
     const struct recorded_tool *stand_in = tool->data;
-
     for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
         struct recorded_outcome *each = &stand_in->recording->outcomes[i];
-
         if (!each->used && strcmp(each->call, call) == 0)
             return each;
     }
@@ -125,7 +118,6 @@ static struct recorded_outcome *next_outcome(const struct tool *tool, const char
 size_t recording_answered(const struct recording *recording)
 {
     size_t count = 0;
-
     for (size_t i = 0; i < recording->outcome_count; i++)
         count += recording->outcomes[i].used;
     return count;
@@ -134,7 +126,6 @@ size_t recording_answered(const struct recording *recording)
 const char *recording_lost(const struct recording *recording, const char *call)
 {
     const char *lost = NULL;
-
     for (size_t i = 0; i < recording->outcome_count; i++)
         if (strcmp(recording->outcomes[i].call, call) == 0 && recording->outcomes[i].lost)
             lost = recording->outcomes[i].lost;
@@ -147,7 +138,6 @@ static enum effect recorded_tool_effect(const struct tool *tool, const struct to
 {
     const struct recorded_outcome *outcome = next_outcome(tool, call);
     const struct recording *recording = ((const struct recorded_tool *)tool->data)->recording;
-
     (void)env;
     (void)arguments;
     if (outcome)
@@ -168,7 +158,6 @@ static bool was_stopped(const struct recorded_outcome *outcome)
 static void stop_again(struct loop_timer *timer)
 {
     struct recorded_tool_run *state = (struct recorded_tool_run *)timer;
-
     state->run->stop_turn(state->run);
 }
 
@@ -183,9 +172,7 @@ static void recorded_tool_start(struct tool_run *run)
     struct recorded_tool_run *state = xcalloc(1, sizeof(*state));
     struct loop *loop = run->env->loop;
     struct recorded_outcome *outcome = next_outcome(run->tool, run->call);
-    bool asks;
-
-    asks = outcome && outcome->proposed && !run->confirm_write;
+    bool asks = outcome && outcome->proposed && !run->confirm_write;
     if (outcome)
         outcome->used = !asks || is_outcome(outcome, "denied"); /* a denied call is not executed again */
     state->run = run;
@@ -202,7 +189,6 @@ static void recorded_tool_cancel(struct tool_run *run)
 {
     struct recorded_tool_run *state = run->state;
     struct loop *loop = run->env->loop;
-
     if (!state || state->working)
         return;
     if (state->outcome && state->outcome->late_ms >= 0)
@@ -226,10 +212,8 @@ static char **copy_keys(const struct event_strs *keys)
 static void guess_limits(const struct recording *recording, struct tool_spec *spec)
 {
     int64_t longest_ms = 0;
-
     for (size_t i = 0; i < recording->outcome_count; i++) {
         const struct recorded_outcome *outcome = &recording->outcomes[i];
-
         if (strcmp(outcome->tool, spec->name) != 0)
             continue;
         if (outcome->deadline_ms > longest_ms)
@@ -245,7 +229,6 @@ static struct recorded_tool *make_stand_in(struct recording *recording, const ch
 {
     struct recorded_tool *stand_in = xcalloc(1, sizeof(*stand_in));
     bool has_schema = spec->parameters && spec->parameters[0] == '{';
-
     stand_in->recording = recording;
     stand_in->name = xstrdup(name);
     stand_in->description = xstrdup(spec->description ? spec->description : "");
@@ -287,11 +270,9 @@ static int recorded_tool_for(struct recording *recording, struct registry *regis
 {
     const char *name = spec->name ? spec->name : "";
     const struct tool *there = registry_find(registry, name);
-    struct recorded_tool *stand_in;
-
     if (there && !is_stand_in(there) && !(recording->scripts && there->spec.real_time))
         return 0;
-    stand_in = make_stand_in(recording, name, spec);
+    struct recorded_tool *stand_in = make_stand_in(recording, name, spec);
     if (there && is_stand_in(there) && same_tool(there, &stand_in->tool))
         return 0;
     if (changes)
@@ -322,10 +303,8 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
                            const struct event_tool_info_list *tools, struct tool_changes *changes)
 {
     struct err err = ERR_INIT;
-
     for (size_t i = registry_count(registry); i-- > 0;) {
         const struct tool *tool = registry_at(registry, i);
-
         if (!is_stand_in(tool) || names_tool(tools, tool->spec.name))
             continue;
         tool_changes_add(changes, tool->spec.name, TOOL_REMOVED);
@@ -339,7 +318,6 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
 static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)
 {
     struct recording *recording = CONTAINER_OF(source, struct recording, source);
-
     for (size_t i = 0; i < recording->change_count; i++)
         if (recording->changes[i].turn == turn)
             adopt_recorded(recording, registry, &recording->changes[i].tools, changes);

@@ -22,12 +22,10 @@ static void note_plan(struct recording *recording, const struct event_plan_wave_
     for (size_t i = 0; i < waves->count; i++) {
         const struct event_plan_wave *wave = &waves->items[i];
         enum effect effect;
-
         if (!waves_effect(wave, &effect))
             continue;
         for (size_t k = 0; k < wave->calls.count; k++) {
             const char *call = wave->calls.items[k];
-
             GROW(recording->plans, recording->plan_count, recording->plan_room);
             recording->plans[recording->plan_count++] = (struct recorded_plan){xstrdup(call ? call : ""), effect};
         }
@@ -37,7 +35,6 @@ static void note_plan(struct recording *recording, const struct event_plan_wave_
 static void note(struct recording *recording, const struct event *event)
 {
     struct recorded_outcome *outcome;
-
     switch (event->type) {
     case EVENT_SESSION_STARTED:
         recording->tools = event_copy(&recording->arena, event)->session_started.tools;
@@ -49,7 +46,6 @@ static void note(struct recording *recording, const struct event *event)
         break;
     case EVENT_TURN_STARTED: {
         const struct event_thinking_info *thinking = event->turn_started.thinking;
-
         GROW(recording->turns, recording->turn_count, recording->turn_room);
         recording->turns[recording->turn_count++] = (struct recorded_turn){
             event->turn, event->seq, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
@@ -106,11 +102,9 @@ static char *files_beside(const char *path)
     const char *dot = strrchr(path, '.');
     const char *slash = strrchr(path, '/');
     struct stat st;
-    char *dir;
-
     if (!dot || (slash && dot < slash))
         return NULL;
-    dir = xmemdup0(path, (size_t)(dot - path));
+    char *dir = xmemdup0(path, (size_t)(dot - path));
     if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
         return dir;
     free(dir);
@@ -123,7 +117,6 @@ struct recording *recording_open(const char *path, struct err *err)
     struct recording *recording;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-
     if (!reader)
         return NULL;
     recording = xcalloc(1, sizeof(*recording));
@@ -160,7 +153,6 @@ void recording_free(struct recording *recording)
     free(recording->plans);
     for (size_t i = 0; i < recording->recorded_tool_count; i++) {
         struct recorded_tool *stand_in = recording->stand_ins[i];
-
         free(stand_in->name);
         free(stand_in->description);
         free(stand_in->parameters);
@@ -190,7 +182,6 @@ size_t recording_turn_count(const struct recording *recording)
 size_t recording_turns_until(const struct recording *recording, int64_t seq)
 {
     size_t count = 0;
-
     while (count < recording->turn_count && recording->turns[count].seq <= seq)
         count++;
     return count;
@@ -217,7 +208,6 @@ char *recording_told(const struct recording *recording, bool *instructions)
     struct event event;
     const struct event_message_list *messages = NULL;
     const char *prompt = NULL;
-
     *instructions = false;
     for (size_t i = 0; i < journal_count(recording->reader) && !messages; i++) {
         arena_reset(&arena);
@@ -228,7 +218,6 @@ char *recording_told(const struct recording *recording, bool *instructions)
     for (size_t i = 0; messages && i < messages->count; i++) {
         const struct event_message *message = &messages->items[i];
         const char *text = message->text ? message->text : "";
-
         if (!message->role || strcmp(message->role, role_name(ROLE_SYSTEM)) != 0)
             continue;
         if (!prompt)
@@ -242,7 +231,6 @@ bool recording_compacted(const struct recording *recording)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-
     for (size_t i = 0; i < journal_count(recording->reader); i++, arena_reset(&arena))
         if (journal_event(recording->reader, i, &event, &arena, NULL) == 0 && event.type == EVENT_CONTEXT_COMPACTED)
             return true;
@@ -266,13 +254,10 @@ static struct change_set *read_edit(const struct event_edited *edited, struct ar
 {
     const struct json *files = event_leaf(arena, edited->after);
     struct change_set *set = change_set_new();
-
     json_each (file, files) {
         const struct json *text = json_get(file, "text");
-        struct change *change;
-
         GROW(set->items, set->count, set->room);
-        change = &set->items[set->count++];
+        struct change *change = &set->items[set->count++];
         memset(change, 0, sizeof(*change));
         change->path = xstrdup(json_str(json_get(file, "path"), ""));
         change_side_absent(&change->old);
@@ -292,11 +277,8 @@ int recording_decisions(const struct recording *recording, struct rules *rules, 
     int64_t turn = 0;
     struct event event, proposal;
     int result = 0;
-
     for (size_t i = 0; i < journal_count(recording->reader) && result == 0; i++) {
         struct decision decision = {.by = BY_RECORDING};
-        int64_t line;
-
         arena_reset(&arena);
         if ((result = journal_event(recording->reader, i, &event, &arena, err)) < 0)
             break;
@@ -310,7 +292,7 @@ int recording_decisions(const struct recording *recording, struct rules *rules, 
         }
         if (event.type != EVENT_WRITE_DECIDED || !event.write_decided.ask)
             continue;
-        line = hash_map_get(&calls, event.write_decided.ask, -1);
+        int64_t line = hash_map_get(&calls, event.write_decided.ask, -1);
         if (line < 0)
             continue; /* the call of this decision is unknown */
         if ((result = journal_event(recording->reader, (size_t)line, &proposal, &arena, err)) < 0)

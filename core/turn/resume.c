@@ -27,7 +27,6 @@ static void recall_prompt(struct turn *turn, const char *after)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *text = json_str(event_leaf(&arena, after), NULL);
-
     if (!text)
         return;
     free(turn->prompt);
@@ -43,7 +42,6 @@ static void recall_prompt(struct turn *turn, const char *after)
 static void recall_edit(struct turn *turn, const struct event_edited *edited)
 {
     struct turn_call *call = find_call(turn, edited->call);
-
     if (!edited->what || !edited->after)
         return;
     if (strcmp(edited->what, edit_what_name(EDIT_PROMPT)) == 0) {
@@ -58,7 +56,6 @@ static void recall_edit(struct turn *turn, const struct event_edited *edited)
 static void recall_limits(struct turn *turn, const struct event_budget_values *values)
 {
     struct budget_limits limits = turn->config->limits;
-
     budget_limits_from_event(&limits, values);
     if (!turn->budget.clock)
         budget_open(&turn->budget, &limits, &turn->clock);
@@ -77,7 +74,6 @@ static void recall_prepared(struct turn *turn, const struct event_turn_prepared 
     for (size_t i = 0; i < prepared->tools.count; i++) {
         const char *name = prepared->tools.items[i];
         const struct tool *tool = registry_find(turn->config->registry, name ? name : "");
-
         if (tool)
             turn->tools[turn->tool_count++] = tool;
     }
@@ -89,7 +85,6 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
     turn->calls = calls->count ? xcalloc(calls->count, sizeof(*turn->calls)) : NULL;
     for (size_t i = 0; i < calls->count; i++) {
         struct turn_call *call = &turn->calls[turn->call_count++];
-
         message_read_call(message, &calls->items[i]);
         call->turn = turn;
         call->id = xstrdup(message->calls[message->call_count - 1].id);
@@ -105,7 +100,6 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
     const char *text = answer->text ? answer->text : "";
     struct usage usage = usage_from_event(answer->usage);
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
-
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     recall_calls(turn, message, &answer->tool_calls);
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
@@ -131,7 +125,6 @@ static void recall_started(struct turn *turn, const struct event_tool_started *s
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct turn_call *call = find_call(turn, started->call);
     const char *arguments = started->arguments ? started->arguments : "{}";
-
     if (turn->budget.clock)
         budget_claim_tool_call(&turn->budget);
     if (!call)
@@ -146,7 +139,6 @@ static void recall_started(struct turn *turn, const struct event_tool_started *s
 static void give_message(struct turn_call *call, const struct outcome *outcome)
 {
     struct strbuf message = STRBUF_INIT;
-
     if (outcome->type == OUTCOME_RESULT)
         strbuf_addstr(&message, outcome->result.output);
     else
@@ -161,7 +153,6 @@ static void recall_finished(struct turn *turn, const struct event_tool_finished 
 {
     struct turn_call *call = find_call(turn, finished->call);
     CLEANUP(outcome) struct outcome outcome = {0};
-
     if (!call || call->settled)
         return;
     outcome = outcome_from_event(call->id, call->name, finished);
@@ -191,7 +182,6 @@ static void recall_used(struct turn *turn, const struct event_budget_values *use
 void turn_recall(struct turn *turn, const struct event *event)
 {
     int key;
-
     switch (event->type) {
     case EVENT_BUDGET_OPENED:
         recall_limits(turn, event->budget_opened.limits);
@@ -250,7 +240,6 @@ static void close_what_is_open(struct turn *turn, const struct session *session)
                              .released = {.gate = session_name(session, session->held_gate), .by = "fork"}});
     while (session->open_ask != SESSION_NONE) {
         uint32_t open = session->open_ask;
-
         emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
                                              .write_decided = {.ask = session_name(session, session->asks[open].id),
                                                                .decision = decision_name(DECISION_DENIED),
@@ -266,7 +255,6 @@ static void settle_rest(struct turn *turn)
     for (size_t i = 0; i < turn->call_count; i++) {
         struct turn_call *call = &turn->calls[i];
         CLEANUP(outcome) struct outcome outcome = {0};
-
         if (call->settled)
             continue;
         outcome = outcome_failure(call->id, call->name, true,
@@ -282,7 +270,6 @@ void resume_turn(struct turn *turn)
 {
     const struct session *session = engine_session(turn->engine);
     bool called = turn->call_count > 0;
-
     gates_turn_started(engine_gates_mutable(turn->engine));
     close_what_is_open(turn, session);
     settle_rest(turn);

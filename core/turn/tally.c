@@ -95,7 +95,6 @@ char *turn_state_call_id(struct turn_state *state, const char *id)
     const char *base = id && *id ? id : "call";
     char *unique = xstrdup(base);
     int64_t next = hash_map_get(&state->call_ids, base, 2);
-
     /* Each number is tried once per base, so a thousand calls with one name cost no more than a thousand names. */
     while (hash_map_has(&state->call_ids, unique)) {
         free(unique);
@@ -119,7 +118,6 @@ void turn_state_cite(struct turn_state *state, const struct citation *citation)
 void turn_state_tally(struct turn_state *state, const char *tool, bool failed)
 {
     size_t i = 0;
-
     while (i < state->tally_count && strcmp(state->tallies[i].tool, tool) != 0)
         i++;
     if (i == state->tally_count) {

@@ -22,7 +22,6 @@
 static int emit_in_turn(struct emitter *emitter, struct event *events, size_t count)
 {
     struct turn *turn = CONTAINER_OF(emitter, struct turn, emitter);
-
     return engine_record(turn->engine, turn->number, events, count);
 }
 
@@ -36,10 +35,8 @@ void turn_soon(struct turn *turn, void (*run)(struct loop_task *task))
 static double largest_share(const struct budget *budget)
 {
     double largest = 0;
-
     for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
         double limit = budget_limit(budget, (enum budget_key)key);
-
         if (limit > 0 && budget_used(budget, (enum budget_key)key) / limit > largest)
             largest = budget_used(budget, (enum budget_key)key) / limit;
     }
@@ -50,11 +47,9 @@ void turn_charge(struct turn *turn)
 {
     struct event_budget_values used = budget_used_to_event(&turn->budget);
     int key;
-
     emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_CHARGED, .budget_charged = {.used = &used}});
     while ((key = budget_warning(&turn->budget, WARN_SHARE)) >= 0) {
         enum budget_key which = (enum budget_key)key;
-
         emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_WARNED,
                                              .budget_warned = {.key = budget_key_name(which),
                                                                .used = budget_used(&turn->budget, which),
@@ -69,7 +64,6 @@ void turn_watch_deadline(struct turn *turn)
 {
     struct loop *loop = turn->config->loop;
     int64_t left_us = turn->budget.due_us - hold_clock_now(&turn->clock);
-
     loop_timer_start(loop, &turn->deadline_timer, loop_now_us(loop) + (left_us > 0 ? left_us : 0), deadline_passed);
 }
 
@@ -108,7 +102,6 @@ static void budget_ended(struct turn *turn, enum budget_key key)
     turn->state.timed_out = key == BUDGET_WALL_MS;
     if (turn->config->interactive) {
         CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
-
         turn_hold(turn, &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .go = after_budget});
     } else {
         turn_end(turn, "budget");
@@ -119,7 +112,6 @@ static void budget_ended(struct turn *turn, enum budget_key key)
 static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
-
     turn_plan_now(turn);
     if (turn->asking && !turn->reflecting)
         budget_ended(turn, BUDGET_WALL_MS);
@@ -130,7 +122,6 @@ static void deadline_passed(struct loop_timer *timer)
 static void step_begins(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_MODEL, .budget_share = largest_share(&turn->budget)};
-
     turn_compact(turn);
     if (!turn_hold_at(turn, &view, NULL, turn_ask_model))
         turn_ask_model(turn, NULL);
@@ -145,13 +136,11 @@ static void after_budget_break(struct turn *turn, struct turn_call *none)
 void turn_next_step(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_BUDGET, .budget_share = largest_share(&turn->budget)};
-    int key;
-
     if (turn->cancelled) {
         turn_end(turn, "cancelled");
         return;
     }
-    key = budget_exhausted(&turn->budget);
+    int key = budget_exhausted(&turn->budget);
     if (key >= 0) {
         budget_ended(turn, (enum budget_key)key);
         return;
@@ -168,7 +157,6 @@ static void prepare(struct turn *turn)
     CLEANUP(strbuf) struct strbuf memory = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf pack = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-
     emit(&turn->emitter, &(struct event){.type = EVENT_CONTEXT_LOADED,
                                          .context_loaded = {.memory = memory_to_event(&arena, &turn->memory),
                                                             .pack = context_pack_to_event(&arena, &turn->context)}});
@@ -220,7 +208,6 @@ static void loaded(struct turn *turn)
 static void load_memory(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, memory_work);
-
     turn->memory = memory_load(turn->config->store, turn->prompt, MEMORY_ITEMS);
 }
 
@@ -232,7 +219,6 @@ static void memory_loaded(struct loop_work *work)
 static void load_context(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, context_work);
-
     if (turn->config->project_instructions)
         turn->instructions = instructions_load(turn->config->root);
     turn->context = context_load(turn->config->root, turn->prompt, CONTEXT_ITEMS, &turn->context_cancelled);
@@ -246,7 +232,6 @@ static void context_loaded(struct loop_work *work)
 struct turn *turn_make(struct engine *engine, const struct engine_config *config, int64_t number, const char *prompt)
 {
     struct turn *turn = xcalloc(1, sizeof(*turn));
-
     turn->engine = engine;
     turn->config = config;
     turn->number = number;
@@ -265,7 +250,6 @@ struct turn *turn_make(struct engine *engine, const struct engine_config *config
 void turn_load(struct turn *turn)
 {
     struct loop *loop = turn->config->loop;
-
     turn->loading = 2;
     turn->works += 2;
     loop_work_start(loop, &turn->memory_work, load_memory, memory_loaded);
@@ -276,7 +260,6 @@ struct turn *turn_start(struct engine *engine, const struct engine_config *confi
 {
     struct turn *turn = turn_make(engine, config, number, prompt);
     struct thinking *thinking = engine_thinking(engine);
-
     thinking_on_turn_start(thinking);
     gates_turn_started(engine_gates_mutable(engine));
     struct event_thinking_info level = {.level = thinking_level_name(thinking->level), .counter = thinking->turn};
@@ -291,7 +274,6 @@ struct turn *turn_start(struct engine *engine, const struct engine_config *confi
 static void finished(struct turn *turn)
 {
     struct event_usage usage = usage_to_event(&turn->state.usage);
-
     emit(&turn->emitter,
          &(struct event){.type = EVENT_TURN_FINISHED,
                          .turn_finished = {.status = turn->status,
@@ -309,7 +291,6 @@ static void finished(struct turn *turn)
 static void run_finalizer(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
-
     turn->final = finalize_turn(&turn->final_input, &turn->config->hooks);
 }
 
@@ -318,7 +299,6 @@ static void finalized(struct loop_work *work)
     struct turn *turn = CONTAINER_OF(work, struct turn, final_work);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event = {.type = EVENT_TURN_FINALIZED};
-
     turn->works--;
     finalization_to_event(&event.turn_finalized, &arena, &turn->final);
     emit(&turn->emitter, &event);
@@ -328,7 +308,6 @@ static void finalized(struct loop_work *work)
 static void finalize(struct turn *turn, struct turn_call *none)
 {
     const struct turn_state *state = &turn->state;
-
     (void)none;
     turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
     for (size_t i = 0; i < state->tally_count; i++)
@@ -357,7 +336,6 @@ static void finalize(struct turn *turn, struct turn_call *none)
 void turn_end(struct turn *turn, const char *status)
 {
     struct gate_view view = {.gate = GATE_FINALIZE, .budget_share = largest_share(&turn->budget)};
-
     if (turn->ending)
         return;
     turn->ending = true;
@@ -373,7 +351,6 @@ void turn_end(struct turn *turn, const char *status)
 void turn_cancel(struct turn *turn)
 {
     bool in_calls = turn->call_count > 0;
-
     if (turn->cancelled || turn->finished)
         return;
     turn->cancelled = true;
@@ -397,11 +374,9 @@ void turn_maybe_free(struct turn *turn)
 
 void turn_free(struct turn *turn)
 {
-    struct loop *loop;
-
     if (!turn)
         return;
-    loop = turn->config->loop;
+    struct loop *loop = turn->config->loop;
     loop_unpost(loop, &turn->next);
     loop_timer_stop(loop, &turn->delta_timer);
     loop_timer_stop(loop, &turn->wait_timer);
@@ -411,7 +386,6 @@ void turn_free(struct turn *turn)
     model_reply_release(&turn->reply);
     while (turn->holds) {
         struct hold *hold = turn->holds;
-
         turn->holds = hold->next;
         free(hold->why);
         free(hold);

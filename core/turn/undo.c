@@ -32,10 +32,8 @@ static void finish_undo(struct undo *undo)
     struct engine *engine = undo->engine;
     void (*ended)(struct engine *) = undo->ended;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-
     if (undo->failed) {
         int64_t elapsed_us = loop_now_us(undo->config->loop) - undo->started_us;
-
         record_undo(undo, (struct event){.type = EVENT_WORKSPACE_OP,
                                          .workspace_op = {
                                              .op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
@@ -54,7 +52,6 @@ static void finish_undo(struct undo *undo)
 static void commit_undo(struct loop_work *work)
 {
     struct undo *undo = CONTAINER_OF(work, struct undo, work);
-
     undo->failed = change_set_commit(undo->changes, undo->config->root, &undo->err) < 0;
 }
 
@@ -67,14 +64,12 @@ static void undo_committed(struct loop_work *work)
 static void discard_undo(struct loop_work *work)
 {
     struct undo *undo = CONTAINER_OF(work, struct undo, work);
-
     checkpoint_discard(undo->config->checkpoints, undo->kept);
 }
 
 static void save_undo(struct loop_work *work)
 {
     struct undo *undo = CONTAINER_OF(work, struct undo, work);
-
     undo->changes = checkpoint_undo(undo->config->checkpoints, undo->config->root, undo->checkpoint, &undo->err);
     if (undo->changes)
         undo->kept = checkpoint_save(undo->config->checkpoints, "undo", undo->changes, &undo->err);
@@ -85,7 +80,6 @@ static void undo_saved(struct loop_work *work)
 {
     struct undo *undo = CONTAINER_OF(work, struct undo, work);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-
     if (undo->failed) {
         finish_undo(undo);
         return;
@@ -101,7 +95,6 @@ struct undo *undo_start(struct engine *engine, const struct engine_config *confi
                         void (*ended)(struct engine *engine))
 {
     struct undo *undo = xcalloc(1, sizeof(*undo));
-
     undo->engine = engine;
     undo->config = config;
     undo->turn = turn;
@@ -122,7 +115,6 @@ static int find_running(const struct engine *engine, const struct engine_config 
 {
     const struct session *session = engine_session(engine);
     uint32_t row = session_find_program(session, program);
-
     if (row == SESSION_NONE)
         return err_set(err, "unknown program %.40s", program && *program ? program : "without a name");
     if (!session_program_running(session, row))
@@ -135,7 +127,6 @@ static int find_running(const struct engine *engine, const struct engine_config 
 static bool goes_on_by_itself(const struct engine *engine)
 {
     struct held_view held;
-
     return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
 }
 
@@ -144,7 +135,6 @@ static bool goes_on_by_itself(const struct engine *engine)
 static const char *recorded(struct program_control *control, const char *program, const char *text)
 {
     bool key = (unsigned char)text[0] < ' ' && !text[1];
-
     return !key && control->hides(control, program) ? PROGRAM_INPUT_HIDDEN : text;
 }
 
@@ -153,7 +143,6 @@ int process_input_write(struct engine *engine, const struct engine_config *confi
 {
     const char *program = intent->program_input.program, *text = intent->program_input.text;
     struct program_control *control = config->programs;
-
     if (find_running(engine, config, program, err) < 0)
         return -1;
     if (!text || !*text)
@@ -175,7 +164,6 @@ int process_input_kill(struct engine *engine, const struct engine_config *config
                        struct err *err)
 {
     const char *program = intent->program_kill.program;
-
     if (find_running(engine, config, program, err) < 0)
         return -1;
     return config->programs->kill(config->programs, program, err);
@@ -184,14 +172,12 @@ int process_input_kill(struct engine *engine, const struct engine_config *config
 void process_input_end_left(struct engine *engine, uint32_t count)
 {
     const struct session *session = engine_session(engine);
-
     for (uint32_t row = 0; row < count && row < session->program_count; row++) {
         const char *program = session_name(session, session->programs[row].id);
         struct event event = {.type = EVENT_PROGRAM_ENDED,
                               .program_ended = {.program = program,
                                                 .exit_code = EVENT_NULL_INT,
                                                 .why = "gone with the session that ran it"}};
-
         if (session_program_running(session, row) && session_find_program(session, program) == row &&
             emit(engine_emitter(engine), &event) < 0)
             return;

@@ -15,14 +15,12 @@ static char *old_path, *new_path;
 static void ours(void *none)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-    struct diff *diff;
-
     (void)none;
     strbuf_reset(&old);
     strbuf_reset(&new);
     if (file_read(old_path, &old, 0, NULL) < 0 || file_read(new_path, &new, 0, NULL) < 0)
         abort();
-    diff = diff_new("file.c", old.buf, old.len, new.buf, new.len, NULL);
+    struct diff *diff = diff_new("file.c", old.buf, old.len, new.buf, new.len, NULL);
     if (!diff || diff->hunk_count != LINES / STEP)
         abort();
     diff_write(&out, diff, "file.c", true, true);
@@ -32,7 +30,6 @@ static void ours(void *none)
 static void git(void *none)
 {
     const char *const argv[] = {"git", "diff", "--no-index", "--no-ext-diff", old_path, new_path, NULL};
-
     (void)none;
     if (bench_run_program(argv, 1) < 0)
         abort();
@@ -41,8 +38,6 @@ static void git(void *none)
 int main(void)
 {
     char *dir = file_make_temp_dir(NULL, "keyturn-bench-", NULL);
-    struct bench_pair pair;
-
     if (!dir)
         return 2;
     old_path = xasprintf("%s/old.c", dir);
@@ -55,7 +50,7 @@ int main(void)
     if (file_replace(old_path, old.buf, old.len, 0600, NULL) < 0 ||
         file_replace(new_path, new.buf, new.len, 0600, NULL) < 0)
         return 2;
-    pair = bench_compare(7, ours, git, NULL);
+    struct bench_pair pair = bench_compare(7, ours, git, NULL);
     bench_report("diff", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.5);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;

@@ -25,7 +25,6 @@ static void fold(void *none)
     struct session session;
     struct arena arena = ARENA_INIT;
     struct event event;
-
     (void)none;
     session_init(&session);
     for (size_t i = 0; i < journal_count(reader); i++) {
@@ -45,7 +44,6 @@ static void fold(void *none)
 static void parse(void *none)
 {
     struct journal_reader *reader = journal_open(path, NULL);
-
     (void)none;
     for (size_t i = 0; i < journal_count(reader); i++) {
         size_t len;
@@ -62,15 +60,13 @@ static void parse(void *none)
 int main(void)
 {
     char *dir = file_make_temp_dir(NULL, "keyturn-bench-", NULL);
-    struct bench_pair pair;
-
     if (!dir)
         return 2;
     path = xasprintf("%s/million.jsonl", dir);
     bench_write_journal(path, EVENTS);
     fold(NULL); /* first, while nothing else has grown the heap */
     bench_report_max("fold-memory", (double)kept_bytes / EVENTS, "B/ev", 256);
-    pair = bench_compare(3, fold, parse, NULL);
+    struct bench_pair pair = bench_compare(3, fold, parse, NULL);
     bench_report("fold", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.5);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;

@@ -62,7 +62,6 @@ static void screen_close(struct screen *screen)
 static void press(struct screen *screen, const char *name)
 {
     struct key key;
-
     if (key_parse(&key, name, NULL) < 0)
         abort();
     ui_key(screen->ui, &screen->view, &key);
@@ -80,7 +79,6 @@ static double scroll(const char *path, double *step_back_s)
     struct player *player = player_open(path, NULL);
     struct screen screen = {0};
     double start, best = 1e9;
-
     if (!player)
         abort();
     player_seek(player, player_count(player), 0);
@@ -117,7 +115,6 @@ static void decode_all(const struct journal_reader *lines)
 {
     struct arena arena = ARENA_INIT;
     struct event event;
-
     for (size_t i = 0; i < journal_count(lines); i++) {
         if (journal_event_short(lines, i, &event, &arena, NULL) < 0)
             abort();
@@ -132,12 +129,10 @@ static double filter(const char *path, double *decode_s)
 {
     struct player *player = player_open(path, NULL);
     struct screen screen = {0};
-    double start;
-
     if (!player)
         abort();
     player_seek(player, player_count(player), 0);
-    start = bench_cpu_s();
+    double start = bench_cpu_s();
     decode_all(player_lines(player));
     *decode_s = bench_cpu_s() - start;
     screen_open(&screen);
@@ -173,15 +168,12 @@ static double flood(const char *path)
     struct session session;
     struct event event = {.type = EVENT_SESSION_STARTED, .type_name = "session.started", .session_started = {.v = 1}};
     double drawing = 0;
-
     session_init(&session);
     if (!journal || journal_append(journal, &event, NULL) < 0 || !(reader = journal_open(path, NULL)))
         abort();
     session_apply(&session, &event);
     screen_open(&screen);
     for (int f = 0; f < SECONDS * FPS; f++) {
-        double start;
-
         for (int i = 0; i < RATE / FPS; i++) {
             event = (struct event){.turn = 1,
                                    .type = EVENT_TOOL_OUTPUT,
@@ -192,7 +184,7 @@ static double flood(const char *path)
             session_apply(&session, &event);
             view_cache_put(screen.cache, &event, &session);
         }
-        start = bench_cpu_s();
+        double start = bench_cpu_s();
         journal_refresh(reader);
         screen.view = (struct view){.mode = VIEW_LIVE,
                                     .session = &session,
@@ -222,17 +214,16 @@ int main(void)
     CLEANUP(free) char *few = xasprintf("%s/few.jsonl", dir);
     CLEANUP(free) char *many = xasprintf("%s/many.jsonl", dir);
     CLEANUP(free) char *live = xasprintf("%s/live.jsonl", dir);
-    double few_s, many_s, step_s, filter_s, decode_s;
-
+    double step_s, decode_s;
     if (!dir)
         return 2;
     bench_write_journal(few, FEW);
     bench_write_journal(many, MANY);
-    few_s = scroll(few, &step_s);
-    many_s = scroll(many, &step_s);
+    double few_s = scroll(few, &step_s);
+    double many_s = scroll(many, &step_s);
     bench_report("frame-1m-events", many_s * 1e6, "us", few_s * 1e6, 1.5);
     bench_report_max("step-back-1m", step_s * 1e3, "ms", 50);
-    filter_s = filter(many, &decode_s);
+    double filter_s = filter(many, &decode_s);
     bench_report("filter-1m-events", filter_s * 1e3, "ms", decode_s * 1e3, 1);
     bench_report_max("draw-100k-events/s", flood(live), "%", 35);
     if (file_remove_tree(dir, NULL) < 0)

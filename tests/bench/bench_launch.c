@@ -27,7 +27,6 @@ static struct running start(void)
 {
     struct winsize size = {.ws_row = 40, .ws_col = 120};
     struct running it;
-
     it.pid = forkpty(&it.fd, NULL, NULL, &size);
     if (it.pid == 0) {
         setenv("TERM", "xterm-256color", 1);
@@ -44,12 +43,10 @@ static struct running start(void)
 static bool wait_for(struct running *it, const char *text)
 {
     CLEANUP(strbuf) struct strbuf seen = STRBUF_INIT;
-
     for (;;) {
         struct pollfd ready = {.fd = it->fd, .events = POLLIN};
         char bytes[16384];
         ssize_t got;
-
         if (poll(&ready, 1, 10000) <= 0 || (got = read(it->fd, bytes, sizeof(bytes))) <= 0)
             return false;
         strbuf_add(&seen, bytes, (size_t)got);
@@ -62,7 +59,6 @@ static void quit(struct running *it, struct rusage *usage)
 {
     char bytes[16384];
     int status;
-
     if (write(it->fd, "q", 1) != 1)
         exit(2);
     while (read(it->fd, bytes, sizeof(bytes)) > 0)
@@ -81,13 +77,11 @@ static long wakeups(pid_t pid)
     DIR *dir = opendir(path);
     struct dirent *entry;
     long sum = 0;
-
     while (dir && (entry = readdir(dir))) {
         CLEANUP(free) char *status = xasprintf("%s/%s/status", path, entry->d_name);
         FILE *file = entry->d_name[0] == '.' ? NULL : fopen(status, "r");
         char line[256];
         long n;
-
         while (file && fgets(line, sizeof(line), file))
             if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1)
                 sum += n;
@@ -105,7 +99,6 @@ static double private_mb(pid_t pid)
     FILE *file = fopen(path, "r");
     char line[256];
     long kb = -1;
-
     while (file && fgets(line, sizeof(line), file))
         if (sscanf(line, "Anonymous: %ld", &kb) == 1)
             break;
@@ -155,8 +148,6 @@ int main(void)
     double best = 1e9, floor = 1e9, cpu = 1e9;
     struct rusage usage;
     struct running it;
-    long before;
-
     if (!dir)
         return 2;
     program = xasprintf("%s/../keyturn", here);
@@ -167,7 +158,6 @@ int main(void)
     setenv("XDG_CONFIG_HOME", dir, 1);
     for (int i = 0; i < ROUNDS; i++) {
         double f = bench_run_program(curl, 0), begun = bench_now_s(), took, own;
-
         it = start();
         if (f < 0 || !wait_for(&it, "all keys")) {
             fprintf(stderr, "bench_launch: nothing was painted\n");
@@ -188,7 +178,7 @@ int main(void)
     if (!wait_for(&it, "all keys"))
         return 2;
     sleep(2);
-    before = wakeups(it.pid);
+    long before = wakeups(it.pid);
     sleep(IDLE_S);
     bench_report_max("idle-wakeups", (double)(wakeups(it.pid) - before) / IDLE_S, "/s", 0);
     bench_report_max("memory-demo", private_mb(it.pid), "MB", 12);

@@ -52,7 +52,6 @@ static struct peer peer_start(const char *const *argv)
 {
     struct peer peer = {0};
     int to[2], from[2];
-
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         give_up("no pipes");
     peer.pid = fork();
@@ -78,7 +77,6 @@ static void peer_wait_for(struct peer *peer, const char *type)
 {
     CLEANUP(free) char *mark = xasprintf("\"%s\"", type);
     const char *line;
-
     do {
         line = peer_line(peer);
         if (!line)
@@ -107,7 +105,6 @@ static void peer_send(struct peer *peer, const char *text)
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-
     return (x > y) - (x < y);
 }
 
@@ -123,7 +120,6 @@ static const char request[] =
 static double ask(struct peer *peer)
 {
     double start = bench_now_s();
-
     peer_send(peer, request);
     peer_wait_for(peer, "script_done");
     return (bench_now_s() - start) * 1e6;
@@ -132,7 +128,6 @@ static double ask(struct peer *peer)
 static void pin(unsigned cpu)
 {
     cpu_set_t set;
-
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     sched_setaffinity(0, sizeof(set), &set);
@@ -145,7 +140,6 @@ static double ping_pong(void)
     int to[2], from[2];
     cpu_set_t all;
     char byte = 0;
-
     sched_getaffinity(0, sizeof(all), &all);
     if (pipe(to) < 0 || pipe(from) < 0)
         give_up("no pipes");
@@ -160,7 +154,6 @@ static double ping_pong(void)
     pin(0);
     for (int i = 0; i < WARM; i++) {
         double start = bench_now_s();
-
         if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
             give_up("the pipe broke");
         times[i] = (bench_now_s() - start) * 1e6;
@@ -179,7 +172,6 @@ static double ping_pong(void)
 static const char *const *harness_argv(void)
 {
     static const char *argv[6];
-
     argv[0] = harness;
     argv[1] = "--tools";
     argv[2] = tools;
@@ -192,7 +184,6 @@ static const char *const *harness_argv(void)
 static double back_to_back(struct peer *peer, int count)
 {
     double *times = xcalloc((size_t)count, sizeof(*times));
-
     for (int i = 0; i < count; i++)
         times[i] = ask(peer);
     double median = share(times, (size_t)count, 0.5);
@@ -204,11 +195,9 @@ static void measure_warm(void)
 {
     struct peer peer = peer_start(harness_argv());
     double paced[PACED], floor = ping_pong();
-
     peer_wait_for(&peer, "ready");
     for (int i = 0; i < PACED; i++) {
         struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-
         nanosleep(&pause, NULL);
         paced[i] = ask(&peer);
     }
@@ -225,15 +214,13 @@ static void measure_others(void)
     CLEANUP(free) char *plain = xasprintf("%s/tests/bench/plain_harness.py", SOURCE_DIR);
     CLEANUP(free) char *jupyter = xasprintf("%s/tests/bench/jupyter_kernel.py", SOURCE_DIR);
     struct peer peer = peer_start((const char *const[]){"/usr/bin/python3", "-I", plain, NULL});
-    const char *line;
     double median;
-
     peer_wait_for(&peer, "ready");
     back_to_back(&peer, 50);
     bench_note("script-plain-python", back_to_back(&peer, WARM), "us");
     peer_end(&peer);
     peer = peer_start((const char *const[]){"/usr/bin/python3", jupyter, NULL});
-    line = peer_line(&peer);
+    const char *line = peer_line(&peer);
     if (line && sscanf(line, "%lf", &median) == 1)
         bench_note("script-jupyter-kernel", median, "us");
     else
@@ -244,7 +231,6 @@ static void measure_others(void)
 static void start_harness(void *none)
 {
     struct peer peer = peer_start(harness_argv());
-
     (void)none;
     peer_wait_for(&peer, "ready");
     kill(peer.pid, SIGKILL);
@@ -276,7 +262,6 @@ struct through {
 static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
     struct through *t = CONTAINER_OF(emitter, struct through, emitter);
-
     t->events += count;
     if (t->journal && journal_append_all(t->journal, events, count, NULL) < 0)
         give_up("the journal cannot be written");
@@ -286,7 +271,6 @@ static int on_events(struct emitter *emitter, struct event *events, size_t count
 static void on_done(void *user, struct script_result *take_result)
 {
     struct through *t = user;
-
     t->ended = bench_now_s();
     t->success = take_result->success;
     t->output_bytes = take_result->output_bytes;
@@ -298,7 +282,6 @@ static void on_ready(void *user, struct box *box, const struct json *ready)
 {
     struct through *t = user;
     struct script_listener listener = {.done = on_done, .user = t};
-
     (void)ready;
     t->began = bench_now_s();
     t->emitter = (struct emitter){.emit = on_events};
@@ -318,7 +301,6 @@ static void run_through(struct through *t, const struct sandbox_engine *engine)
 {
     struct box_options spec = {.engine = engine, .harness = harness, .tools = tools, .workspace = workspace};
     struct box_listener listener = {.ready = on_ready, .gone = on_gone, .user = t};
-
     t->loop = loop_new(clock_system());
     t->box = box_start(t->loop, &spec, "keyturn-bench", &listener, NULL);
     if (!t->box)
@@ -338,7 +320,6 @@ static double print_plainly(void)
     struct peer peer = peer_start((const char *const[]){"/usr/bin/python3", "-I", "-c", program, NULL});
     const char *line = peer_line(&peer);
     double began = bench_now_s();
-
     while (line && strcmp(line, "end\n") != 0)
         line = peer_line(&peer);
     double took = bench_now_s() - began;
@@ -352,11 +333,9 @@ static void measure_events(const struct sandbox_engine *engine)
     char *script = xasprintf("for i in range(%d):\n    emit_intermediate('step', i)\nemit_result(1)", EVENTS);
     CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
     double value = 1e9, floor = 1e9;
-
     for (int i = 0; i < 5; i++) {
         struct through t = {.request = {.script = script, .mode = SCRIPT_PLAN, .max_output_bytes = 1u << 30}};
         double plain = print_plainly();
-
         unlink(path);
         t.journal = journal_create(path, clock_system(), NULL);
         run_through(&t, engine);
@@ -380,7 +359,6 @@ static void measure_flood(void)
         "text\\\"}}\"]}}";
     struct through t = {.request = {.script = "", .mode = SCRIPT_PLAN, .timeout_s = 300, .max_output_bytes = 1u << 30}};
     struct sandbox_engines engines = {0};
-
     if (sandbox_engines_read(&engines, definition, sizeof(definition) - 1, true, NULL) < 0)
         give_up("the false engine cannot be read");
     int64_t before = bench_private_bytes();
@@ -408,8 +386,6 @@ int main(void)
 {
     CLEANUP(free) char *here = file_program_dir();
     struct sandbox_engines engines;
-    struct bench_pair pair;
-
     signal(SIGPIPE, SIG_IGN);
     dir = file_make_temp_dir(NULL, "keyturn-bench-", NULL);
     tools = xasprintf("%s/tools", dir);
@@ -420,7 +396,7 @@ int main(void)
     make_tools();
     measure_warm();
     measure_others();
-    pair = bench_compare(15, start_harness, start_python, NULL);
+    struct bench_pair pair = bench_compare(15, start_harness, start_python, NULL);
     bench_report("harness-cold", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 1.3);
     if (sandbox_engines_load(&engines, NULL, NULL) < 0)
         return 2;

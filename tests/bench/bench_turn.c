@@ -22,7 +22,6 @@ static void turn(void *none)
     const char *const argv[] = {program, "run",     "--headless", "--workspace", workspace,         "--record",
                                 journal, "--model", model,        "--budget",    "tool_calls=1000", "Read every file",
                                 NULL};
-
     (void)none;
     unlink(journal);
     if (bench_run_program(argv, 0) < 0) {
@@ -35,7 +34,6 @@ static void plain(void *none)
 {
     char buffer[SIZE + 1], path[512];
     int fd;
-
     (void)none;
     for (int i = 0; i < FILES; i++) {
         snprintf(path, sizeof(path), "%s/f%04d.txt", workspace, i);
@@ -55,13 +53,11 @@ static void make_files(void)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf calls = STRBUF_INIT;
-
     strbuf_addstr(&calls,
                   "{\"type\":\"session.started\",\"v\":1}\n{\"type\":\"turn.started\",\"turn\":1,\"prompt\":\"x\"}\n"
                   "{\"type\":\"model.responded\",\"turn\":1,\"step\":1,\"tool_calls\":[");
     for (int i = 0; i < FILES; i++) {
         CLEANUP(free) char *path = xasprintf("%s/f%04d.txt", workspace, i);
-
         strbuf_reset(&text);
         for (int line = 0; text.len < SIZE; line++)
             strbuf_addf(&text, "%04d %03d the quick brown fox jumps over it\n", i, line);
@@ -81,8 +77,6 @@ int main(int argc, char **argv)
 {
     CLEANUP(free) char *here = file_program_dir();
     CLEANUP(free) char *beside = xasprintf("%s/../keyturn", here);
-    struct bench_pair pair;
-
     program = argc > 1 ? argv[1] : beside;
     dir = file_make_temp_dir(NULL, "keyturn-bench-", NULL);
     if (!dir)
@@ -101,7 +95,7 @@ int main(int argc, char **argv)
     turn(NULL);
     if (file_read(journal, &journal_bytes, 0, NULL) < 0)
         return 2;
-    pair = bench_compare(7, turn, plain, NULL);
+    struct bench_pair pair = bench_compare(7, turn, plain, NULL);
     bench_report("turn-1000-reads", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 5);
     if (file_remove_tree(dir, NULL) < 0)
         return 2;

@@ -17,7 +17,6 @@ static void plan(size_t count)
 {
     struct arena arena = ARENA_INIT;
     size_t waves;
-
     if (!waves_plan(&arena, calls, count, true, &waves))
         abort();
     arena_release(&arena);
@@ -38,19 +37,16 @@ static void plan_half(void *none)
 int main(void)
 {
     struct arena arena = ARENA_INIT;
-    struct bench_pair pair;
-
     for (int i = 0; i < CALLS; i++) {
         /* Every hundredth call meets an earlier one's key, so that waves end too. */
         const char *text = arena_printf(&arena, "{\"a\":\"a%d\",\"b\":\"b%d\",\"c\":\"c%d\",\"d\":\"d%d\"}",
                                         i - (i % 100 == 99), i, i, i);
-
         calls[i] = (struct wave_call){.id = arena_printf(&arena, "c%d", i),
                                       .spec = &spec,
                                       .tool = "read",
                                       .arguments = json_parse(&arena, text, strlen(text), NULL)};
     }
-    pair = bench_compare(15, plan_all, plan_half, NULL);
+    struct bench_pair pair = bench_compare(15, plan_all, plan_half, NULL);
     bench_report("schedule", pair.value_s * 1e3, "ms", pair.floor_s * 1e3, 2.2);
     arena_release(&arena);
     return bench_status();

@@ -62,10 +62,8 @@ static void make_tools(struct chaos *chaos)
     static const char *const names[TOOLS] = {"quick", "slow", "thread", "writer", "foreign", "broken"};
     static const enum effect effects[TOOLS] = {EFFECT_READ_ONLY,   EFFECT_READ_ONLY,   EFFECT_READ_ONLY,
                                                EFFECT_LOCAL_WRITE, EFFECT_LOCAL_WRITE, EFFECT_NETWORK};
-
     for (size_t i = 0; i < TOOLS; i++) {
         struct fake_tool *tool = &chaos->tools[i];
-
         fake_tool_init(tool, names[i], effects[i]);
         tool->takes_ms = chance(chaos, 30) ? 0 : below(chaos, 2000);
         tool->confirmed_ms = chance(chaos, 50) ? 0 : below(chaos, 3000);
@@ -90,7 +88,6 @@ static void make_tools(struct chaos *chaos)
 static void make_settings(struct chaos *chaos)
 {
     struct engine_config *config = &chaos->rig.config;
-
     config->interactive = chance(chaos, 75);
     config->parallel = chance(chaos, 80);
     config->thinking = chance(chaos, 60) ? THINKING_LOW : THINKING_OFF;
@@ -129,11 +126,9 @@ static void add_call(struct chaos *chaos, struct fake_answer *answer)
 
     if (chance(chaos, 60)) {
         CLEANUP(free) char *arguments = xasprintf("{\"n\":%d}", (int)below(chaos, 3));
-
         fake_answer_call(answer, id, chaos->tools[below(chaos, TOOLS)].tool.spec.name, arguments);
     } else {
         size_t which = (size_t)below(chaos, (int64_t)COUNT_OF(others));
-
         fake_answer_call(answer, id, others[which].tool, others[which].arguments);
     }
 }
@@ -141,10 +136,8 @@ static void add_call(struct chaos *chaos, struct fake_answer *answer)
 static void make_answers(struct chaos *chaos)
 {
     static const char *const pieces[] = {"one ", "two", NULL};
-
     for (int i = 0; i < 25; i++) {
         struct fake_answer *answer = fake_provider_answer(chaos->rig.model);
-
         answer->takes_us = chance(chaos, 30) ? 0 : below(chaos, 3000000);
         answer->usage = (struct usage){.input = below(chaos, 60), .output = below(chaos, 10)};
         answer->text = chance(chaos, 50) ? "one two" : NULL;
@@ -159,7 +152,6 @@ static void make_answers(struct chaos *chaos)
             add_call(chaos, answer);
         if (chance(chaos, 50)) {
             struct fake_answer *look = fake_provider_reflection(chaos->rig.model);
-
             look->text = chance(chaos, 80) ? "go on" : "STOP now";
             look->error = chance(chaos, 20) ? "no" : NULL;
             look->takes_us = chance(chaos, 15) ? -1 : below(chaos, 6000000);
@@ -185,7 +177,6 @@ static struct intent answer_intent(struct chaos *chaos, const struct question *q
     const char *digest = question && chance(chaos, 85) ? question->digest : chaos->digest;
     struct intent intent = {.type = INTENT_ANSWER, .answer = {.question = ask, .digest = digest}};
     struct decision *decision = &intent.answer.decision;
-
     if (chance(chaos, 30)) {
         *decision = (struct decision){.kind = DECISION_DENIED, .reason = chance(chaos, 50) ? "no" : NULL};
         return intent;
@@ -204,7 +195,6 @@ static struct intent random_intent(struct chaos *chaos)
     static const char *const texts[] = {"{}", "{\"path\":\"a.txt\"}", "not json", "{\"n\":7}", ""};
     static const enum intent_type plain[] = {INTENT_STEP,     INTENT_STEP_WAVE, INTENT_CONTINUE, INTENT_CONTINUE,
                                              INTENT_CONTINUE, INTENT_PAUSE,     INTENT_UNDO,     INTENT_END};
-
     switch (below(chaos, 12)) {
     case 0:
         return (struct intent){.type = INTENT_BREAK, .breakpoint = {.spec = ONE_OF(chaos, specs)}};
@@ -236,7 +226,6 @@ static struct intent random_intent(struct chaos *chaos)
 static void note_question(struct chaos *chaos)
 {
     const struct question *question = engine_question(chaos->rig.engine);
-
     if (!question || !chance(chaos, 50))
         return;
     snprintf(chaos->ask, sizeof(chaos->ask), "%s", question->id);
@@ -248,7 +237,6 @@ static void meddle(struct loop_timer *timer)
     struct chaos *chaos = (struct chaos *)((char *)timer - offsetof(struct chaos, timer));
     struct turn_rig *rig = &chaos->rig;
     struct intent intent;
-
     note_question(chaos);
     if (chaos->left-- <= 0) {
         /* Enough: whatever stands is let go. */
@@ -276,7 +264,6 @@ static void hear(struct sink *sink, const struct event *event, const struct sess
     struct chaos *chaos = (struct chaos *)((char *)sink - offsetof(struct chaos, sink));
     struct rlimit full = usual;
     struct stat st;
-
     (void)event;
     (void)session;
     if (!chaos->breaks_at || chaos->rig.event_count != chaos->breaks_at)
@@ -300,7 +287,6 @@ static void open_journal(struct chaos *chaos)
 static void run_seed(uint64_t seed, bool show)
 {
     struct chaos chaos = {.random = seed * 0x9E3779B97F4A7C15u + 1, .left = INTENTS, .turns = 3, .ask = "a1"};
-
     for (int i = 0; i < 8; i++)
         next_random(&chaos);
     turn_rig_init(&chaos.rig);
@@ -339,7 +325,6 @@ static int tell_seed(void **state)
 TEST_WITH(any_intent_at_any_moment_breaks_no_promise, NULL, tell_seed)
 {
     const char *one = getenv("KEYTURN_SEED");
-
     if (one) {
         run_seed(strtoull(one, NULL, 10), true);
         return;

@@ -16,11 +16,9 @@ static void cancel(struct rich_turn *rich)
 static void check_files(struct rich_turn *rich)
 {
     struct turn_rig *rig = &rich->rig;
-
     for (size_t i = 0; i < COUNT_OF(rich_files); i++) {
         CLEANUP(free) char *content = turn_rig_read(rig, rich_files[i].path);
         bool applied = false;
-
         for (size_t n = 0; n < rig->event_count; n++)
             if (rig->events[n].type == EVENT_WRITE_APPLIED)
                 applied |= strcmp(turn_check_json(rig, event_json(&rig->events[n], "files"), "[0].path"),
@@ -35,7 +33,6 @@ static void check_after_cancel(struct rich_turn *rich)
 {
     struct turn_rig *rig = &rich->rig;
     bool over = false;
-
     turn_check_promises(rig, true);
     assert_true(engine_idle(rig->engine));
     assert_null(engine_failed(rig->engine));
@@ -57,8 +54,6 @@ static void check_after_cancel(struct rich_turn *rich)
 static size_t measure(bool stepping, int64_t *takes_us)
 {
     struct rich_turn rich;
-    size_t events;
-
     rich_turn_init(&rich);
     rich.stepping = stepping;
     rich_turn_run(&rich);
@@ -69,7 +64,7 @@ static size_t measure(bool stepping, int64_t *takes_us)
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_REFLECTION), 1);
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_MODEL_FAILED), 1);
     assert_string_equal(turn_check_outcome(&rich.rig, "d"), "artifact");
-    events = rich.rig.event_count;
+    size_t events = rich.rig.event_count;
     *takes_us = rich.rig.clock.now_us;
     rich_turn_release(&rich);
     return events;
@@ -81,11 +76,9 @@ static void sweep_events(bool stepping)
     static const int rounds[] = {0, 1, 2, 5};
     int64_t takes_us;
     size_t events = measure(stepping, &takes_us);
-
     for (size_t n = 1; n <= events; n++)
         for (size_t r = 0; r < COUNT_OF(rounds); r++) {
             struct rich_turn rich;
-
             rich_turn_init(&rich);
             rich.stepping = stepping;
             rich.at_event = n;
@@ -114,7 +107,6 @@ TEST(cancel_at_any_time)
     assert_true(takes_us > 3000000);
     for (int64_t at = 0; at <= takes_us; at += 49999) {
         struct rich_turn rich;
-
         rich_turn_init(&rich);
         rich.at_us = at;
         rich.strike = cancel;
@@ -128,7 +120,6 @@ TEST(canceled_turn_leaves_a_session_that_goes_on)
 {
     for (size_t n = 3; n <= 60; n += 3) {
         struct rich_turn rich;
-
         rich_turn_init(&rich);
         rich.at_event = n;
         rich.strike = cancel;

@@ -33,7 +33,6 @@ static void approve_part(struct turn_rig *rig, const struct question *question)
 {
     struct event_hunk_choice_list second = HUNKS("a.txt", 2, 2);
     struct intent part = answer_part(question, second);
-
     turn_rig_submit(rig, &part);
 }
 
@@ -41,7 +40,6 @@ static void approve_edited(struct turn_rig *rig, const struct question *question
 {
     struct change_set *edited = change_set_copy(question->changes);
     struct intent mine = answer_edited(question, edited);
-
     change_side_set(&edited->items[0].new, "mine\n", 5, 0644);
     turn_rig_submit(rig, &mine);
     change_set_free(edited);
@@ -53,9 +51,7 @@ static void write_with(void (*answer)(struct turn_rig *, const struct question *
     struct turn_rig rig;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
-    const char *files, *message;
     CLEANUP(free) char *content = NULL;
-
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     turn_rig_file(&rig, "a.txt", before);
@@ -73,10 +69,10 @@ static void write_with(void (*answer)(struct turn_rig *, const struct question *
     assert_int_equal(compared_on_loop, 0);
     assert_in_range(compared, 1, most);
     /* What is told is of what was written, in the journal and to the model. */
-    files = event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files");
+    const char *files = event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files");
     assert_string_equal(turn_check_json(&rig, files, "[0].added"), added);
     assert_string_equal(turn_check_json(&rig, files, "[0].removed"), removed);
-    message = turn_check_message(&rig, "w");
+    const char *message = turn_check_message(&rig, "w");
     assert_string_equal(turn_check_json(&rig, message, "added"), added);
     assert_string_equal(turn_check_json(&rig, message, "removed"), removed);
     turn_check_end(&rig);

@@ -14,12 +14,10 @@
 
 static void record_read_and_writes(struct made *made)
 {
-    struct fake_answer *a;
-
     made_init(made);
     made->rig.answer = made_decide;
     turn_check_open(&made->rig, made->path);
-    a = replay_answer(&made->rig);
+    struct fake_answer *a = replay_answer(&made->rig);
     fake_answer_call(a, "r", "read_file", "{\"path\":\"a.txt\"}");
     fake_answer_call(a, "yes", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\\n\"}");
     fake_answer_call(a, "no", "write_file", "{\"path\":\"other.txt\",\"content\":\"o\\n\"}");
@@ -31,7 +29,6 @@ static const struct divergence *find(const struct again *again, int64_t seq, con
 {
     for (size_t i = 0; i < divergences_count(again->divergences); i++) {
         const struct divergence *divergence = divergences_at(again->divergences, i);
-
         if (divergence->seq == seq && strcmp(divergence->type, type) == 0)
             return divergence;
     }
@@ -43,12 +40,11 @@ TEST(changed_file_departs_where_it_was_read)
 {
     struct made made;
     struct again again;
-    const struct divergence *first;
     record_read_and_writes(&made);
     again_init(&again, made.path);
     turn_rig_file(&again.rig, "a.txt", "changed\n");
     again_run(&again);
-    first = divergences_at(again.divergences, 0);
+    const struct divergence *first = divergences_at(again.divergences, 0);
     assert_non_null(first);
     assert_int_equal(first->seq, turn_rig_finished(&made.rig, "r")->seq);
     assert_string_equal(first->type, "tool.finished");
@@ -63,13 +59,12 @@ TEST(changed_file_departs_where_it_was_to_be_written)
 {
     struct made made;
     struct again again;
-    const struct divergence *first;
     record_read_and_writes(&made);
     again_init(&again, made.path);
     again_copy_files(&again);
     turn_rig_file(&again.rig, "new.txt", "there already\n");
     again_run(&again);
-    first = divergences_at(again.divergences, 0);
+    const struct divergence *first = divergences_at(again.divergences, 0);
     assert_non_null(first);
     assert_int_equal(first->seq, turn_rig_event(&made.rig, EVENT_WRITE_PROPOSED, 0)->seq);
     assert_string_equal(first->field, "files[0].old_digest");
@@ -82,18 +77,19 @@ TEST(what_was_recorded_and_did_not_happen_departs)
 {
     struct made made;
     struct again again;
-    const struct divergence *decided, *saved;
     record_read_and_writes(&made);
     again_init(&again, made.path);
     again_copy_files(&again);
     rules_free(again.rig.config.rules);
     again.rig.config.rules = rules_new(RULES_DENY, false);
     again_run(&again);
-    decided = find(&again, turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 0)->seq, "write.decided");
+    const struct divergence *decided =
+        find(&again, turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 0)->seq, "write.decided");
     assert_string_equal(decided->field, "decision");
     assert_string_equal(decided->recorded, "approved");
     assert_string_equal(decided->got, "denied");
-    saved = find(&again, turn_rig_event(&made.rig, EVENT_CHECKPOINT_SAVED, 0)->seq, "checkpoint.saved");
+    const struct divergence *saved =
+        find(&again, turn_rig_event(&made.rig, EVENT_CHECKPOINT_SAVED, 0)->seq, "checkpoint.saved");
     assert_string_equal(saved->field, "event");
     assert_string_equal(saved->got, "nothing");
     find(&again, turn_rig_event(&made.rig, EVENT_WRITE_APPLIED, 0)->seq, "write.applied");
@@ -108,7 +104,6 @@ TEST(what_happened_and_was_not_recorded_departs)
 {
     struct made made;
     struct again again;
-    const struct divergence *applied;
     int64_t decided;
     record_read_and_writes(&made);
     again_init(&again, made.path);
@@ -118,7 +113,7 @@ TEST(what_happened_and_was_not_recorded_departs)
     again_run(&again);
     /* It is named by what it came after: the second write was decided, and then it was done. */
     decided = turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 1)->seq;
-    applied = find(&again, decided, "write.applied");
+    const struct divergence *applied = find(&again, decided, "write.applied");
     assert_true(applied->unrecorded);
     assert_string_equal(applied->field, "event");
     assert_string_equal(applied->recorded, "nothing");
@@ -148,11 +143,9 @@ TEST(what_happened_and_was_not_recorded_departs)
 static char *line_of(char *text, const char *type, int n, size_t *len)
 {
     CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
-
     strbuf_addf(&name, "\"type\":\"%s\"", type);
     for (char *line = text; *line; line += *len) {
         char *found = strstr(line, name.buf);
-
         *len = strcspn(line, "\n") + 1;
         if (found && found < line + *len && n-- == 0)
             return line;
@@ -169,11 +162,9 @@ static void tamper(struct made *made, const char *type, const char *from, const 
     size_t len;
     char *line = line_of(text, type, 0, &len);
     char *rest = line + len;
-
     strbuf_add(&out, text, (size_t)(line - text));
     if (from) {
         char *at = strstr(line, from);
-
         assert_true(at && at < rest);
         strbuf_add(&out, line, (size_t)(at - line));
         strbuf_addstr(&out, to);
@@ -191,7 +182,6 @@ static void lift(struct made *made, const char *type, const char *above)
     size_t len, above_len;
     char *line = line_of(text, type, 0, &len);
     char *to = line_of(text, above, 0, &above_len);
-
     assert_true(to < line);
     strbuf_add(&out, text, (size_t)(to - text));
     strbuf_add(&out, line, len);
@@ -211,7 +201,6 @@ static void run_again(struct made *made, struct again *again)
 static void check_first(const struct again *again, const char *type, const char *field)
 {
     const struct divergence *first = divergences_at(again->divergences, 0);
-
     if (!first)
         fail_msg("%s.%s did not depart", type, field);
     assert_string_equal(first->type, type);
@@ -241,7 +230,6 @@ TEST(order_of_what_happens_to_a_call_counts)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made made;
         struct again again;
-
         record_and_end(&made);
         lift(&made, cases[i].line, cases[i].above);
         run_again(&made, &again);
@@ -261,13 +249,11 @@ TEST(whatever_a_full_recording_lacks_departs)
         struct made made;
         struct again again;
         bool named = false;
-
         record_and_end(&made);
         tamper(&made, types[i], NULL, NULL);
         run_again(&made, &again);
         for (size_t k = 0; k < divergences_count(again.divergences); k++) {
             const struct divergence *each = divergences_at(again.divergences, k);
-
             assert_true(each->seq > 0);
             named |= strcmp(each->type, types[i]) == 0 && each->unrecorded;
         }
@@ -308,7 +294,6 @@ TEST(context_and_messages_are_compared_and_what_is_of_the_day_is_not)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made made;
         struct again again;
-
         made_init(&made);
         turn_check_open(&made.rig, made.path);
         replay_answer(&made.rig)->text = "over";
@@ -329,7 +314,6 @@ static void claim_model(struct made *made)
 {
     struct again again;
     CLEANUP(free) char *was = xstrdup(event_json(turn_rig_event(&made->rig, EVENT_SESSION_STARTED, 0), "model"));
-
     run_again(made, &again);
     tamper(made, "session.started", was, event_json(turn_rig_event(&again.rig, EVENT_SESSION_STARTED, 0), "model"));
     again_release(&again);
@@ -374,11 +358,9 @@ TEST(another_answer_departs_by_its_text_and_its_end)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made made, other;
         struct again again;
-        struct journal_reader *reader;
         struct err err = ERR_INIT;
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         CLEANUP(strbuf) struct strbuf expected = STRBUF_INIT;
-
         made_init(&made);
         turn_check_open(&made.rig, made.path);
         replay_answer(&made.rig)->text = "over";
@@ -390,7 +372,7 @@ TEST(another_answer_departs_by_its_text_and_its_end)
         tamper(&other, "model.responded", cases[i].from, cases[i].to);
         again_init(&again, made.path);
         again_copy_files(&again);
-        reader = journal_open(other.path, &err);
+        struct journal_reader *reader = journal_open(other.path, &err);
         assert_non_null(reader);
         provider_free(again.rig.config.provider);
         again.rig.config.provider = scripted_new(again.rig.loop, reader, 0);
@@ -412,9 +394,8 @@ TEST(nothing_behind_the_last_seq_counts)
 {
     struct made made;
     struct again again;
-    int64_t decided;
     record_and_end(&made);
-    decided = turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 0)->seq;
+    int64_t decided = turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 0)->seq;
     tamper(&made, "turn.finished", "\"status\":\"done\"", "\"status\":\"failed\"");
     again_init(&again, made.path);
     again_copy_files(&again);

@@ -24,12 +24,10 @@ static const char *base; /* the rig's folder */
 static void note(const char *verb, const char *path)
 {
     size_t len = base ? strlen(base) : 0;
-
     pthread_mutex_lock(&lock);
     if (recording && (!path || strncmp(path, base, len) == 0)) {
         CLEANUP(free) char *shown = xstrdup(path ? path + len + (path[len] == '/') : "");
         char *temp = strstr(shown, ".keyturn-");
-
         if (!temp)
             temp = strstr(shown, ".manifest.json");
         if (temp)
@@ -42,10 +40,8 @@ static void note(const char *verb, const char *path)
 static void note_fd(const char *verb, int fd, const char *name)
 {
     char link[64], path[4096 + 300];
-    ssize_t len;
-
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    len = fd == AT_FDCWD ? 0 : readlink(link, path, 4096);
+    ssize_t len = fd == AT_FDCWD ? 0 : readlink(link, path, 4096);
     if (len < 0)
         return;
     path[len] = '\0';
@@ -97,7 +93,6 @@ static void note_event(struct sink *sink, const struct event *event, const struc
 static char *between(const char *from, const char *to)
 {
     const char *begin = strstr(story.buf, from), *end = begin ? strstr(begin, to) : NULL;
-
     if (!end)
         fail_msg("no \"%s\" … \"%s\" in:\n%s", from, to, story.buf);
     return xmemdup0(begin, (size_t)(end + strlen(to) - begin));
@@ -106,14 +101,12 @@ static char *between(const char *from, const char *to)
 static void check_between(const char *from, const char *to, const char *expected)
 {
     CLEANUP(free) char *part = between(from, to);
-
     assert_string_equal(part, expected);
 }
 
 static size_t count(const char *line)
 {
     size_t found = 0;
-
     for (const char *at = story.buf; (at = strstr(at, line)); at++)
         found++;
     return found;
@@ -125,14 +118,13 @@ TEST(what_is_synced_and_when)
     struct sink sink = {.event = note_event};
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = NULL;
-    struct journal *journal;
     turn_rig_init(&rig);
     base = rig.scratch.path;
     behind = &rig.sink;
     path = scratch_path(&rig.scratch, "journal.jsonl");
     turn_rig_file(&rig, "a.txt", "old\n");
     turn_rig_file(&rig, "b.txt", "other\n");
-    journal = journal_create(path, &rig.clock.base, &err);
+    struct journal *journal = journal_create(path, &rig.clock.base, &err);
     assert_non_null(journal);
     recording = true;
     rig.engine = engine_new(&rig.config, journal, &sink, &err);

@@ -24,7 +24,6 @@ static char *messages_text(const struct message_list *messages)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event = {.type = EVENT_TURN_PREPARED,
                           .turn_prepared = {.messages = message_list_to_event(&arena, messages)}};
-
     strbuf_addstr(&text, event_json(&event, "messages"));
     for (size_t i = 0; i < messages->count; i++)
         strbuf_addf(&text, " %s", messages->items[i].opaque ? messages->items[i].opaque : "-");
@@ -36,7 +35,6 @@ static void original_make(struct original *original, bool stepping)
     struct rich_turn rich;
     CLEANUP(free) char *path = NULL;
     struct err err = ERR_INIT;
-
     *original = (struct original){0};
     rich_turn_init(&rich);
     rich.journal = path = scratch_path(&rich.rig.scratch, "s.jsonl");
@@ -66,7 +64,6 @@ static void resume(struct rich_turn *rich, const char *bytes, size_t len)
     struct turn_rig *rig = &rich->rig;
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = NULL;
-
     rich_turn_init(rich);
     rig->model->answers.next = rig->model->answers.count; /* from here on it says "done" */
     rig->model->reflections.next = rig->model->reflections.count;
@@ -85,7 +82,6 @@ static size_t length_of(const struct original *original, size_t count)
 {
     size_t len;
     const char *line = journal_line(original->reader, count - 1, &len);
-
     return (size_t)(line - original->bytes) + len + 1;
 }
 
@@ -93,7 +89,6 @@ static enum event_type type_of(const struct original *original, size_t index, in
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-
     assert_int_equal(journal_event(original->reader, index, &event, &arena, NULL), 0);
     *step = event.type == EVENT_MODEL_REQUESTED ? event.model_requested.step : 0;
     return event.type;
@@ -104,7 +99,6 @@ static void check_messages(const struct message_list *messages)
 {
     for (size_t i = 0; i < messages->count; i++) {
         const struct message *message = &messages->items[i];
-
         for (size_t k = 0; k < message->call_count; k++) {
             assert_true(i + 1 + k < messages->count);
             assert_int_equal(messages->items[i + 1 + k].role, ROLE_TOOL);
@@ -117,7 +111,6 @@ static void check_messages(const struct message_list *messages)
 static void check_whole(const struct session *session)
 {
     const struct session_turn *turn = session_turn(session);
-
     for (uint32_t i = 0; i < session->fault_count && i < SESSION_FAULTS_KEPT; i++)
         fail_msg("seq %u: %s", session->faults[i].seq, session->faults[i].text);
     assert_int_equal(session->turn_count, 1);
@@ -133,13 +126,11 @@ static void fork_everywhere(bool stepping)
 {
     struct original original;
     size_t gone_on = 0, compared = 0;
-
     original_make(&original, stepping);
     for (size_t count = 1; count <= journal_count(original.reader); count++) {
         struct rich_turn rich;
         int64_t step;
         enum event_type type = type_of(&original, count - 1, &step);
-
         resume(&rich, original.bytes, length_of(&original, count));
         const struct session *session = engine_session(rich.rig.engine);
         bool under_way = session_turn_running(session) && !session_turn(session)->writes_closed;

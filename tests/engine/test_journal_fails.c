@@ -19,7 +19,6 @@ static void break_journal(const char *path)
 {
     struct rlimit full = usual;
     struct stat st;
-
     assert_int_equal(stat(path, &st), 0);
     full.rlim_cur = (rlim_t)st.st_size;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
@@ -40,7 +39,6 @@ struct breaking {
 static void hear(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct breaking *breaking = (struct breaking *)((char *)sink - offsetof(struct breaking, sink));
-
     (void)event;
     (void)session;
     if (breaking->rich.rig.event_count == breaking->at_event)
@@ -68,13 +66,11 @@ static void check_told_is_recorded(const struct breaking *breaking)
 {
     const struct turn_rig *rig = &breaking->rich.rig;
     struct journal_reader *reader = journal_open(breaking->path, NULL);
-
     assert_non_null(reader);
     assert_int_equal(journal_count(reader), rig->event_count);
     for (size_t i = 0; i < rig->event_count; i++) {
         size_t len;
         const char *line = journal_line(reader, i, &len);
-
         assert_int_equal(len, rig->events[i].raw_len);
         assert_memory_equal(line, rig->events[i].raw, len);
     }
@@ -85,11 +81,9 @@ static void check_told_is_recorded(const struct breaking *breaking)
 static void check_files(struct breaking *breaking)
 {
     struct turn_rig *rig = &breaking->rich.rig;
-
     for (size_t i = 0; i < COUNT_OF(rich_files); i++) {
         CLEANUP(free) char *content = turn_rig_read(rig, rich_files[i].path);
         bool saved = false;
-
         for (size_t n = 0; n < rig->event_count; n++)
             if (rig->events[n].type == EVENT_CHECKPOINT_SAVED)
                 saved |=
@@ -102,16 +96,14 @@ static void check_files(struct breaking *breaking)
 TEST(journal_that_breaks_after_any_event_stops_everything)
 {
     struct breaking breaking;
-    size_t events;
     breaking_init(&breaking);
     rich_turn_run(&breaking.rich);
-    events = breaking.rich.rig.event_count;
+    size_t events = breaking.rich.rig.event_count;
     check_told_is_recorded(&breaking);
     breaking_release(&breaking);
 
     for (size_t n = 1; n < events; n++) {
         struct turn_rig *rig = &breaking.rich.rig;
-
         breaking_init(&breaking);
         breaking.at_event = n;
         rich_turn_run(&breaking.rich);
@@ -179,11 +171,10 @@ TEST(session_that_cannot_be_recorded_does_not_begin)
 {
     struct turn_rig rig;
     CLEANUP(free) char *path = NULL;
-    struct journal *journal;
     struct err err = ERR_INIT;
     turn_rig_init(&rig);
     path = scratch_path(&rig.scratch, "journal.jsonl");
-    journal = journal_create(path, &rig.clock.base, &err);
+    struct journal *journal = journal_create(path, &rig.clock.base, &err);
     assert_non_null(journal);
     break_journal(path);
     rig.engine = engine_new(&rig.config, journal, &rig.sink, &err);

@@ -32,7 +32,6 @@ static void digest_of(const char *dir, const char *path, char out[HASH_SHA256_HE
 {
     CLEANUP(free) char *full = xasprintf("%s/%s", dir, path);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     assert_int_equal(file_read(full, &text, 0, NULL), 0);
     hash_sha256(text.buf, text.len, out);
 }
@@ -42,7 +41,6 @@ static void read_bytes(int fd, size_t count, struct strbuf *out)
 {
     char bytes[512];
     ssize_t got;
-
     while (out->len < count && (got = read(fd, bytes, sizeof(bytes))) > 0)
         strbuf_add(out, bytes, (size_t)got);
 }
@@ -54,13 +52,10 @@ static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf
     CLEANUP(free) char *workspace = xasprintf("%s/work", dir);
     CLEANUP(free) char *journal = xasprintf("%s/journal.jsonl", dir);
     int out[2], status;
-    pid_t pid;
-
     assert_int_equal(pipe(out), 0);
-    pid = fork();
+    pid_t pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR);
-
         dup2(null, 0);
         dup2(out[1], 1);
         dup2(null, 2);
@@ -78,7 +73,6 @@ static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf
     close(out[1]);
     if (after != SIZE_MAX) {
         struct timespec wait = {.tv_nsec = delay_us * 1000};
-
         read_bytes(out[0], after, printed);
         nanosleep(&wait, NULL);
         kill(pid, SIGKILL);
@@ -110,7 +104,6 @@ static void learn(const char *dir)
     struct journal_reader *reader = journal_open(path, NULL);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
-
     assert_non_null(reader);
     for (size_t i = 0; i < journal_count(reader); i++) {
         assert_int_equal(journal_event(reader, i, &event, &arena, NULL), 0);
@@ -118,7 +111,6 @@ static void learn(const char *dir)
             continue;
         json_each (file, parse(&arena, event_json(&event, "files"))) {
             struct write_state *state = &writes[write_count++];
-
             state->path = xstrdup(json_str(json_get(file, "path"), ""));
             digest_of(SOURCE_DIR "/fixtures/demo", state->path, state->before);
             snprintf(state->after, sizeof(state->after), "%s", json_str(json_get(file, "digest"), ""));
@@ -131,16 +123,13 @@ static void learn(const char *dir)
 static void check_printed(const struct journal_reader *reader, const struct strbuf *printed)
 {
     const char *at = printed->buf, *end = printed->buf + printed->len;
-
     for (size_t i = 0; at < end; i++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len;
-        const char *line;
-
         if (!newline)
             return; /* cut by the kill: never wholly printed */
         assert_true(i < journal_count(reader));
-        line = journal_line(reader, i, &len);
+        const char *line = journal_line(reader, i, &len);
         assert_int_equal(len, (size_t)(newline - at));
         assert_memory_equal(line, at, len);
         at = newline + 1;
@@ -152,22 +141,19 @@ static size_t check(const char *dir, const struct strbuf *printed)
 {
     CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
     CLEANUP(free) char *work = xasprintf("%s/work", dir);
-    struct journal_reader *reader;
     CLEANUP(session) struct session session;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
     struct err err = ERR_INIT;
     bool applied[16] = {false}, decided[16] = {false};
     char open_path[256] = "";
-    size_t count;
-
     if (access(path, F_OK) != 0) {
         assert_int_equal(printed->len, 0);
         session_init(&session);
         return 0;
     }
     session_init(&session);
-    reader = journal_open(path, &err);
+    struct journal_reader *reader = journal_open(path, &err);
     if (!reader && printed->len == 0)
         return 0; /* killed before its first line was whole */
     if (!reader)
@@ -187,10 +173,9 @@ static size_t check(const char *dir, const struct strbuf *printed)
                 applied[find_write(json_str(json_get(file, "path"), "")) - writes] = true;
     }
     assert_int_equal(session.fault_count, 0);
-    count = journal_count(reader);
+    size_t count = journal_count(reader);
     for (size_t i = 0; i < write_count && session.turn_count > 0; i++) {
         char now[HASH_SHA256_HEX];
-
         digest_of(work, writes[i].path, now);
         if (applied[i])
             assert_string_equal(now, writes[i].after);
@@ -207,7 +192,6 @@ static size_t check(const char *dir, const struct strbuf *printed)
 static size_t length_of(const char *text, long lines)
 {
     const char *at = text;
-
     while (lines-- > 0 && *at)
         at = strchrnul(at, '\n') + 1;
     return (size_t)(at - text);
@@ -221,7 +205,6 @@ TEST(kill_at_any_instant)
     CLEANUP(free) char *all = NULL;
     size_t reached[3] = {0};
     long lines = 0;
-
     assert_non_null(base);
     assert_int_equal(file_mkdirs(whole, 0700, NULL), 0);
     run_demo(whole, SIZE_MAX, 0, &printed);
@@ -232,12 +215,10 @@ TEST(kill_at_any_instant)
     srandom(20261116);
     for (unsigned i = 0; i < test_rounds(KILLS); i++) {
         CLEANUP(free) char *dir = xasprintf("%s/%u", base, i);
-        size_t events;
-
         assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
         strbuf_reset(&printed);
         run_demo(dir, length_of(all, random() % lines), random() % 3000, &printed);
-        events = check(dir, &printed);
+        size_t events = check(dir, &printed);
         reached[events == 0 ? 0 : events < 40 ? 1 : 2]++;
         assert_int_equal(file_remove_tree(dir, NULL), 0);
     }

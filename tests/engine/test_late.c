@@ -38,7 +38,6 @@ TEST(deadline_is_met_to_the_microsecond)
 {
     for (int i = 0; i < 100; i++) {
         struct turn_rig rig;
-
         turn_rig_init(&rig);
         rig.config.interactive = true;
         rig.config.limits.wall_s = 16 + i * 1e-6;
@@ -60,14 +59,11 @@ TEST(deadline_is_met_to_the_microsecond)
 static char *second_turn(const struct turn_rig *rig)
 {
     struct strbuf text = STRBUF_INIT;
-
     for (size_t i = 0; i < rig->event_count; i++) {
         const struct event *event = &rig->events[i];
-        const char *type;
-
         if (event->turn != 2)
             continue;
-        type = memmem(event->raw, event->raw_len, "\"turn\":", 7);
+        const char *type = memmem(event->raw, event->raw_len, "\"turn\":", 7);
         strbuf_add(&text, type, event->raw_len - (size_t)(type - event->raw));
         strbuf_addch(&text, '\n');
     }
@@ -80,9 +76,6 @@ static char *run_two_turns(double takes_s, size_t *lates)
 {
     struct turn_rig rig;
     struct fake_tool slow, quick;
-    struct fake_answer *a;
-    char *lines;
-
     init_slow(&rig, &slow, takes_s);
     slow.cites = "https://example.org";
     fake_tool_init(&quick, "quick", EFFECT_READ_ONLY);
@@ -96,7 +89,7 @@ static char *run_two_turns(double takes_s, size_t *lates)
     turn_rig_run_for(&rig, SECONDS(1));
     assert_string_equal(turn_check_finished(&rig)->text, "one");
     slow.takes_ms = 1000;
-    a = answer(&rig);
+    struct fake_answer *a = answer(&rig);
     a->takes_us = SECONDS(4);
     fake_answer_call(a, "s", "slow", "{}");
     fake_answer_call(a, "q", "quick", "{}");
@@ -105,7 +98,7 @@ static char *run_two_turns(double takes_s, size_t *lates)
     *lates = turn_rig_count(&rig, EVENT_LATE_SUPPRESSED);
     for (size_t i = 0; i < *lates; i++)
         assert_int_equal(turn_rig_event(&rig, EVENT_LATE_SUPPRESSED, i)->turn, 1);
-    lines = second_turn(&rig);
+    char *lines = second_turn(&rig);
     end_slow(&rig, &slow);
     fake_tool_release(&quick);
     return lines;
@@ -115,11 +108,9 @@ TEST(late_thread_of_one_turn_touches_nothing_of_the_next)
 {
     size_t lates;
     CLEANUP(free) char *undisturbed = run_two_turns(10.5, &lates); /* back before the second turn begins */
-
     assert_int_equal(lates, 1);
     for (double takes_s = 11; takes_s < 24; takes_s += 0.5) {
         CLEANUP(free) char *disturbed = run_two_turns(takes_s, &lates);
-
         assert_int_equal(lates, 1);
         assert_string_equal(disturbed, undisturbed);
     }
@@ -139,7 +130,6 @@ struct pool_turn {
 static void push_on(struct loop_task *task)
 {
     struct pool_turn *turn = (struct pool_turn *)((char *)task - offsetof(struct pool_turn, push));
-
     if (turn->rounds-- > 0 || atomic_load(&turn->tool.executions) == 0)
         loop_post(turn->rig.loop, task, push_on);
     else
@@ -149,7 +139,6 @@ static void push_on(struct loop_task *task)
 static void hear(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct pool_turn *turn = (struct pool_turn *)((char *)sink - offsetof(struct pool_turn, sink));
-
     (void)session;
     if (event->type == EVENT_TOOL_STARTED && strcmp(event->tool_started.tool, "pool") == 0 && turn->tool.hangs) {
         turn->rounds = 3;
@@ -190,7 +179,6 @@ static void run_hanging(struct pool_turn *turn)
 static void end_hanging(struct pool_turn *turn)
 {
     CLEANUP(free) char *content = turn_rig_read(&turn->rig, "a.txt");
-
     assert_null(content);
     assert_int_equal(turn->tool.confirmed, 0);
     assert_int_equal(turn_rig_count(&turn->rig, EVENT_LATE_SUPPRESSED), 1);
@@ -202,7 +190,6 @@ static void end_hanging(struct pool_turn *turn)
 TEST(thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back)
 {
     struct pool_turn turn;
-
     run_hanging(&turn);
     fake_tool_let_go(&turn.tool);
     turn_rig_run(&turn.rig);
@@ -213,7 +200,6 @@ TEST(thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back)
 static void let_go(struct fake_provider *provider, const struct model_request *request, void *data)
 {
     struct pool_turn *turn = data;
-
     (void)provider;
     (void)request;
     fake_tool_let_go(&turn->tool);
@@ -222,7 +208,6 @@ static void let_go(struct fake_provider *provider, const struct model_request *r
 TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
 {
     struct pool_turn turn;
-
     run_hanging(&turn);
     turn.rig.model->asked = let_go;
     turn.rig.model->asked_data = &turn;
@@ -239,7 +224,6 @@ TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
 TEST(thread_that_comes_back_after_the_session_is_suppressed)
 {
     struct pool_turn turn;
-
     run_hanging(&turn);
     turn_rig_submit(&turn.rig, &(struct intent){.type = INTENT_END});
     fake_tool_let_go(&turn.tool);

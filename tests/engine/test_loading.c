@@ -24,7 +24,6 @@ static struct {
 static void meet(enum side side)
 {
     struct timespec until;
-
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_S;
     pthread_mutex_lock(&meeting.lock);

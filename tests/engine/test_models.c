@@ -20,7 +20,6 @@ struct stage {
 static struct provider *open_other(struct model_source *source, const char *name, struct err *err)
 {
     struct stage *stage = CONTAINER_OF(source, struct stage, source);
-
     if (strcmp(name, "other") != 0 && strcmp(name, "first") != 0) {
         err_set(err, "there is no model \"%s\" (did you mean other?)", name);
         return NULL;
@@ -57,13 +56,12 @@ static const char *change(struct stage *stage, const char *name)
 TEST(next_turn_asks_the_other_with_what_was_said)
 {
     struct stage stage;
-    const struct event_model_changed *changed;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     fake_provider_answer(stage.rig.model)->text = "I am the first.";
     turn_rig_turn(&stage.rig, "who are you");
     assert_string_equal(change(&stage, "other"), "");
-    changed = &turn_rig_event(&stage.rig, EVENT_MODEL_CHANGED, 0)->model_changed;
+    const struct event_model_changed *changed = &turn_rig_event(&stage.rig, EVENT_MODEL_CHANGED, 0)->model_changed;
     assert_string_equal(event_body_json(EVENT_MODEL_CHANGED, changed, "model"),
                         "{\"provider\":\"fake\",\"name\":\"fake-2\",\"as\":\"other\"}");
     assert_string_equal(changed->by, "key");
@@ -104,10 +102,9 @@ TEST(unknown_and_the_same_are_refused)
 TEST(in_the_middle_of_a_turn_the_next_step_is_the_others)
 {
     struct stage stage;
-    struct fake_answer *a;
     stage_init(&stage);
     turn_rig_open(&stage.rig);
-    a = fake_provider_answer(stage.rig.model);
+    struct fake_answer *a = fake_provider_answer(stage.rig.model);
     a->takes_us = 2000000;
     fake_answer_call(a, "c1", "look", "{}");
     turn_rig_submit(&stage.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
@@ -142,7 +139,6 @@ static void resume(struct stage *stage, const char *bytes, size_t len)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&stage->rig.scratch, "s.jsonl");
-
     scratch_write_bytes(&stage->rig.scratch, "s.jsonl", bytes, len);
     struct journal_reader *reader = journal_open(path, &err);
     struct journal *journal = journal_resume(path, &stage->rig.clock.base, &err);

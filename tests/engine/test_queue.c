@@ -39,8 +39,6 @@ static void let_go(void *none)
 static void run(int64_t pass_us, bool let_go_first)
 {
     static const char *const keys[] = {"n:{n}", NULL};
-    struct fake_answer *a;
-
     turn_rig_init(&test.rig);
     fake_tool_init(&test.hang, "hang", EFFECT_READ_ONLY);
     fake_tool_init(&test.quick, "quick", EFFECT_READ_ONLY);
@@ -54,7 +52,7 @@ static void run(int64_t pass_us, bool let_go_first)
     turn_rig_add_tool(&test.rig, &test.hang.tool);
     turn_rig_add_tool(&test.rig, &test.quick.tool);
     turn_rig_open(&test.rig);
-    a = fake_provider_answer(test.rig.model);
+    struct fake_answer *a = fake_provider_answer(test.rig.model);
     fake_answer_call(a, "h1", "hang", "{\"n\":1}");
     fake_answer_call(a, "h2", "hang", "{\"n\":2}");
     fake_answer_call(a, "q", "quick", "{}");
@@ -89,13 +87,12 @@ static void let_go_when_timed_out(struct fake_provider *provider, const struct m
 
 TEST(call_that_finds_no_thread_times_out_and_says_so)
 {
-    const struct event *finished;
     run(SECONDS(11), false);
     test.rig.model->asked = let_go_when_timed_out;
     turn_rig_turn(&test.rig, "go");
     assert_string_equal(turn_check_outcome(&test.rig, "h1"), "timeout");
     assert_string_equal(turn_check_outcome(&test.rig, "q"), "timeout");
-    finished = turn_rig_finished(&test.rig, "q");
+    const struct event *finished = turn_rig_finished(&test.rig, "q");
     assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "queued"), "true");
     assert_string_equal(turn_check_json(&test.rig, event_json(finished, "timeout"), "retryable"), "true");
     assert_string_equal(turn_check_json(&test.rig, event_json(turn_rig_finished(&test.rig, "h1"), "timeout"), "queued"),

@@ -105,7 +105,6 @@ TEST(turn_that_was_stopped_while_the_model_was_asked_ends_so_again)
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         struct made made;
         struct again again;
-
         record_stopped(&made, i == 1);
         assert_string_equal(turn_check_finished(&made.rig)->status, ends[i]);
         again_init(&again, made.path);
@@ -122,11 +121,10 @@ TEST(calls_that_the_user_stopped_are_stopped_again)
 {
     struct made made;
     struct again again;
-    struct fake_answer *a;
     made_init(&made);
     made.slow.tool.spec.timeout_s = 50;
     turn_check_open(&made.rig, made.path);
-    a = replay_answer(&made.rig);
+    struct fake_answer *a = replay_answer(&made.rig);
     fake_answer_call(a, "l", "look", "{}");
     fake_answer_call(a, "s", "slow", "{}");
     fake_answer_call(a, "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\\n\"}");
@@ -170,7 +168,6 @@ TEST(turn_that_was_stopped_at_a_question_ends_so_again)
 static char *long_output(size_t chars)
 {
     struct strbuf text = STRBUF_INIT;
-
     strbuf_addstr(&text, "{\"stdout\":\"");
     for (size_t i = 0; i < chars; i++)
         strbuf_addch(&text, (char)('a' + i % 26));
@@ -214,7 +211,6 @@ TEST(long_page_of_a_tool_that_is_not_here_is_answered_whole)
 static char *many_lines(void)
 {
     struct strbuf text = STRBUF_INIT;
-
     strbuf_addstr(&text, "{\"lines\":[\"first\"");
     for (int i = 0; i < 2000; i++)
         strbuf_addf(&text, ",\"line %d\"", i);

@@ -25,7 +25,6 @@ TEST(configuration_is_the_same_to_the_byte_after_any_turn)
     struct turn_rig rig;
     struct fake_tool bad;
     unsigned char before[sizeof(rig.config)];
-
     turn_rig_init(&rig);
     fake_tool_init(&bad, "bad", EFFECT_READ_ONLY);
     bad.error = "no";
@@ -54,7 +53,6 @@ TEST(configuration_is_the_same_to_the_byte_after_any_turn)
 static void start_another(void *data)
 {
     struct turn_rig *rig = data;
-
     if (turn_rig_count(rig, EVENT_TURN_FINISHED) < 3)
         turn_rig_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "and on"}});
 }
@@ -62,7 +60,6 @@ static void start_another(void *data)
 TEST(next_turn_may_begin_from_within_the_end_of_the_last)
 {
     struct turn_rig rig;
-
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     engine_on_turn_end(rig.engine, start_another, &rig);
@@ -85,16 +82,13 @@ TEST(resumed_session_never_gives_the_number_of_a_question_twice)
         "{\"seq\":6,\"t\":0,\"turn\":1,\"type\":\"write.proposed\",\"call\":\"w\",\"ask\":\"a7\",\"files\":[]}\n";
     struct turn_rig rig;
     CLEANUP(free) char *path = NULL;
-    struct journal_reader *reader;
-    struct journal *journal;
     struct err err = ERR_INIT;
-
     turn_rig_init(&rig);
     scratch_write(&rig.scratch, "s.jsonl", recorded);
     path = scratch_path(&rig.scratch, "s.jsonl");
-    reader = journal_open(path, &err);
+    struct journal_reader *reader = journal_open(path, &err);
     assert_non_null(reader);
-    journal = journal_resume(path, &rig.clock.base, &err);
+    struct journal *journal = journal_resume(path, &rig.clock.base, &err);
     assert_non_null(journal);
     rig.engine = engine_resume(&rig.config, journal, reader, &rig.sink, &err);
     assert_non_null(rig.engine);
@@ -120,7 +114,6 @@ struct long_turn {
 static void long_turn_init(struct long_turn *turn, int64_t ceiling)
 {
     struct strbuf text = STRBUF_INIT;
-
     turn_rig_init(&turn->rig);
     strbuf_addstr(&text, "{\"lines\":[");
     for (int i = 0; i < 60; i++)
@@ -140,7 +133,6 @@ static void long_turn_answers(struct long_turn *turn, int from)
 {
     for (int i = from; i <= STEPS; i++) {
         CLEANUP(free) char *id = xasprintf("c%d", i), *arguments = xasprintf("{\"n\":%d}", i);
-
         fake_answer_call(answer(&turn->rig), id, "look", arguments);
     }
     answer(&turn->rig)->text = "seen";
@@ -160,7 +152,6 @@ static char *messages_text(const struct message_list *messages)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event = {.type = EVENT_TURN_PREPARED,
                           .turn_prepared = {.messages = message_list_to_event(&arena, messages)}};
-
     strbuf_addstr(&text, event_json(&event, "messages"));
     return strbuf_detach(&text, NULL);
 }
@@ -171,20 +162,17 @@ TEST(recording_goes_on_from_the_smaller_messages)
     struct long_turn first, second;
     struct err err = ERR_INIT;
     CLEANUP(free) char *bytes = NULL, *was = NULL, *is = NULL;
-    size_t len, place, step;
-    struct journal_reader *reader;
-    const char *line;
-
+    size_t len;
     long_turn_init(&first, CEILING);
     turn_check_open(&first.rig, first.journal);
     long_turn_answers(&first, 1);
     turn_rig_turn(&first.rig, "look at all of it");
-    place = turn_check_place(&first.rig, EVENT_CONTEXT_COMPACTED, NULL, 0);
-    step = (size_t)first.rig.events[place].context_compacted.step;
+    size_t place = turn_check_place(&first.rig, EVENT_CONTEXT_COMPACTED, NULL, 0);
+    size_t step = (size_t)first.rig.events[place].context_compacted.step;
     was = messages_text(&first.rig.model->requests[step - 1].messages);
     bytes = scratch_read(&first.rig.scratch, "s.jsonl", &len);
-    reader = journal_open_bytes(bytes, len, &err);
-    line = journal_line(reader, place, &len);
+    struct journal_reader *reader = journal_open_bytes(bytes, len, &err);
+    const char *line = journal_line(reader, place, &len);
     len = (size_t)(line - bytes) + len + 1;
 
     long_turn_init(&second, CEILING);
@@ -217,12 +205,9 @@ TEST(hostile_texts_break_no_line_of_the_journal)
         "a\nb\r\n\"\\\x01\x1b[31m \xff\xfe \xe2\x80\xae \xed\xa0\x80 {\"type\":\"session.ended\"}\n";
     struct turn_rig rig;
     struct fake_tool tool;
-    struct fake_answer *a;
     CLEANUP(free) char *path = NULL;
-    struct journal_reader *reader;
     struct event event;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-
     turn_rig_init(&rig);
     fake_tool_init(&tool, "talk", EFFECT_READ_ONLY);
     tool.says = hostile;
@@ -232,7 +217,7 @@ TEST(hostile_texts_break_no_line_of_the_journal)
     path = scratch_path(&rig.scratch, "journal.jsonl");
     turn_check_open(&rig, path);
     turn_rig_file(&rig, "hostile.txt", hostile);
-    a = answer(&rig);
+    struct fake_answer *a = answer(&rig);
     a->text = a->thinking = hostile;
     a->deltas = (const char *const[]){hostile, NULL};
     fake_answer_call(a, hostile, "talk", "{}");
@@ -244,7 +229,7 @@ TEST(hostile_texts_break_no_line_of_the_journal)
     turn_rig_turn(&rig, hostile);
     assert_string_equal(turn_check_outcome(&rig, "z"), "result");
     assert_string_equal(turn_check_finished(&rig)->status, "failed");
-    reader = journal_open(path, NULL);
+    struct journal_reader *reader = journal_open(path, NULL);
     assert_non_null(reader);
     assert_int_equal(journal_count(reader), rig.event_count);
     for (size_t i = 0; i < journal_count(reader); i++) {
@@ -269,7 +254,6 @@ static void adopt(struct tool_source *source, struct registry *registry, int64_t
 {
     struct coming *coming = CONTAINER_OF(source, struct coming, source);
     struct err err = ERR_INIT;
-
     if (turn == 2) {
         assert_int_equal(registry_add(registry, &coming->late.tool, &err), 0);
         tool_changes_add(changes, "late", TOOL_ADDED);
@@ -310,7 +294,6 @@ static void four_turns(struct turn_rig *rig)
 {
     struct err err = ERR_INIT;
     struct intent allow = {.type = INTENT_ALLOW, .allow = {.tool = "late"}};
-
     rig->answer = turn_rig_say_yes;
     call_late(rig, "c1");
     call_late(rig, "c2");
@@ -343,7 +326,6 @@ TEST(each_turn_has_the_tools_that_were_there_when_it_began)
 {
     struct turn_rig rig;
     struct coming coming = {0};
-
     turn_rig_init(&rig);
     coming_init(&coming, &rig.config);
     turn_rig_open(&rig);
@@ -361,7 +343,6 @@ TEST(a_recording_of_it_goes_the_same_way)
     struct made made;
     struct again again;
     struct coming coming = {0};
-
     made_init(&made);
     coming_init(&coming, &made.rig.config);
     turn_check_open(&made.rig, made.path);
@@ -442,9 +423,6 @@ TEST(finalizer_goes_through_all_steps_in_order_even_when_each_fails)
     for (int fail = 0; fail < 2; fail++) {
         struct turn_rig rig;
         struct hooks_log log = {.text = STRBUF_INIT, .rig = &rig, .fail = fail};
-        struct fake_answer *a;
-        const struct event *finalized;
-
         turn_rig_init(&rig);
         rig.config.hooks = (struct finalize_hooks){.data = &log,
                                                    .citations = on_citations,
@@ -457,13 +435,13 @@ TEST(finalizer_goes_through_all_steps_in_order_even_when_each_fails)
         rig.answer = turn_rig_say_yes;
         turn_rig_open(&rig);
         fake_answer_call(answer(&rig), "w", "write_file", "{\"path\":\"a\",\"content\":\"b\"}");
-        a = answer(&rig);
+        struct fake_answer *a = answer(&rig);
         a->text = "over";
         a->usage.input = 7;
         turn_rig_turn(&rig, "do it");
         assert_string_equal(log.text.buf, "citations usage log decision memory learner judges");
         assert_true(log.closed_first);
-        finalized = turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0);
+        const struct event *finalized = turn_rig_event(&rig, EVENT_TURN_FINALIZED, 0);
         assert_string_equal(turn_check_json(&rig, event_json(finalized, "judges"), "status"), fail ? "failed" : "done");
         assert_string_equal(turn_check_json(&rig, event_json(finalized, "memory"), "reason"),
                             fail ? "memory has no time" : "");
@@ -477,7 +455,6 @@ TEST(usage_is_not_reported_when_no_token_was_counted)
 {
     struct turn_rig rig;
     struct hooks_log log = {.text = STRBUF_INIT, .rig = &rig};
-
     turn_rig_init(&rig);
     rig.config.hooks = (struct finalize_hooks){.data = &log, .usage = on_usage};
     turn_rig_open(&rig);

@@ -34,7 +34,6 @@ static struct scene *scene_of(struct turn_rig *rig)
 static struct question *question_of(struct scene *scene)
 {
     struct question *question = scene->rig.engine->turn->question;
-
     assert_non_null(question);
     return question;
 }
@@ -42,7 +41,6 @@ static struct question *question_of(struct scene *scene)
 static void act(void *rig)
 {
     struct scene *scene = scene_of(rig);
-
     assert_false(scene->acted);
     assert_int_equal(question_of(scene)->state, scene->state);
     scene->acted = true;
@@ -57,7 +55,6 @@ static void answer(struct turn_rig *rig, const struct question *question)
     struct scene *scene = scene_of(rig);
     bool again = scene->acted || rig->questions > 1;
     struct intent intent = again ? answer_no(question, NULL) : answer_yes(question);
-
     if (!again && scene->state == Q_CHECKING)
         door_shut(rig, AT_SAVING, act);
     if (!again && scene->state == Q_COMMITTING && !scene->tool_writes)
@@ -75,7 +72,6 @@ static void act_late(struct loop_timer *timer)
 static void scene_begin(struct scene *scene)
 {
     struct turn_rig *rig = &scene->rig;
-
     turn_rig_init(rig);
     rig->config.interactive = true;
     rig->config.limits.wall_s = 600;
@@ -107,7 +103,6 @@ static void scene_run(struct scene *scene)
     struct turn_rig *rig = &scene->rig;
     bool held = scene->state == Q_DIFFING || scene->state == Q_CHECKING ||
                 (scene->state == Q_COMMITTING && !scene->tool_writes);
-
     scene_begin(scene);
     turn_rig_turn(rig, "write");
     if (scene->state == Q_GATE || scene->state == Q_OPEN) {
@@ -123,7 +118,6 @@ static void scene_end(struct scene *scene, const char *content)
 {
     CLEANUP(free) char *found = turn_rig_read(&scene->rig, "a.txt");
     CLEANUP(free) char *names = scratch_list(&scene->rig.scratch, "work");
-
     assert_string_equal(found, content);
     assert_string_equal(names, "a.txt");
     assert_null(engine_question(scene->rig.engine));
@@ -148,15 +142,13 @@ static void check_cancelled(enum question_state state, bool tool_writes, bool op
     struct scene scene = {.state = state, .act = cancel, .tool_writes = tool_writes, .open_late = open_late};
     struct turn_rig *rig = &scene.rig;
     bool committing = state == Q_COMMITTING, decided = state != Q_DIFFING;
-    const struct event *decision;
-
     if (!is_possible(&scene) || (committing && open_late)) /* a commit is waited for */
         return;
     scene_run(&scene);
     assert_string_equal(turn_check_finished(rig)->status, "cancelled");
     assert_int_equal(turn_rig_count(rig, EVENT_WRITE_PROPOSED), decided);
     assert_int_equal(turn_rig_count(rig, EVENT_WRITE_DECIDED), decided);
-    decision = turn_rig_event(rig, EVENT_WRITE_DECIDED, 0);
+    const struct event *decision = turn_rig_event(rig, EVENT_WRITE_DECIDED, 0);
     if (decision)
         assert_string_equal(decision->write_decided.decision,
                             state == Q_GATE || state == Q_OPEN ? "denied" : "approved");
@@ -172,7 +164,6 @@ static void check_cancelled(enum question_state state, bool tool_writes, bool op
 TEST(a_turn_that_is_canceled_in_any_state_leaves_nothing_half_done)
 {
     static const enum question_state states[] = {Q_DIFFING, Q_GATE, Q_OPEN, Q_CHECKING, Q_COMMITTING, Q_RUNNING};
-
     for (size_t i = 0; i < COUNT_OF(states); i++)
         for (int way = 0; way < 4; way++)
             check_cancelled(states[i], way % 2, way / 2);
@@ -185,7 +176,6 @@ static void check_refused(struct scene *scene)
     static const char closed[] = "this question is no longer open";
     const struct question *question = question_of(scene);
     struct intent yes = answer_yes(question), no = answer_no(question, "no"), other = yes;
-
     other.answer.question = "a99";
     if (scene->state == Q_OPEN) {
         assert_string_equal(turn_check_submit(&scene->rig, &other), closed);
@@ -221,7 +211,6 @@ static void check_answers(enum question_state state, bool tool_writes)
     struct turn_rig *rig = &scene.rig;
     bool written = state == Q_CHECKING || state == Q_COMMITTING;
     size_t decisions = state == Q_RUNNING ? 2 : 1;
-
     if (!is_possible(&scene))
         return;
     scene_run(&scene);
@@ -236,7 +225,6 @@ static void check_answers(enum question_state state, bool tool_writes)
 TEST(answers_are_taken_only_while_a_person_is_asked)
 {
     static const enum question_state states[] = {Q_DIFFING, Q_GATE, Q_OPEN, Q_CHECKING, Q_COMMITTING, Q_RUNNING};
-
     for (size_t i = 0; i < COUNT_OF(states); i++)
         for (int tool_writes = 0; tool_writes < 2; tool_writes++)
             check_answers(states[i], tool_writes);
@@ -254,7 +242,6 @@ static void let_time_pass(struct scene *scene)
 TEST(time_that_passes_while_the_files_are_compared_is_nobodys)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass};
-
     scene_run(&scene);
     assert_string_equal(turn_check_finished(&scene.rig)->status, "done");
     assert_int_equal(turn_check_finished(&scene.rig)->elapsed_ms, 0);
@@ -270,7 +257,6 @@ TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
         for (int tool_writes = 0; tool_writes < 2; tool_writes++) {
             struct scene scene = {
                 .state = Q_CHECKING, .act = let_time_pass, .tool_writes = tool_writes, .open_late = open_late};
-
             scene_run(&scene);
             if (open_late)
                 assert_string_equal(turn_check_outcome(&scene.rig, "w"), "timeout");
@@ -285,7 +271,6 @@ TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
 TEST(a_call_that_ends_while_the_files_are_compared_was_not_asked_about)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass, .open_late = true, .ask_runs_clock = true};
-
     scene_run(&scene);
     assert_string_equal(turn_check_outcome(&scene.rig, "w"), "timeout");
     assert_int_equal(turn_rig_count(&scene.rig, EVENT_WRITE_PROPOSED), 0);
@@ -296,13 +281,11 @@ TEST(a_call_that_ends_while_the_files_are_compared_was_not_asked_about)
 TEST(a_question_whose_call_ends_expires_with_it)
 {
     struct scene scene = {.state = Q_OPEN, .ask_runs_clock = true};
-    const struct event_write_decided *decided;
-
     scene_begin(&scene);
     turn_rig_turn(&scene.rig, "write");
     assert_string_equal(turn_check_outcome(&scene.rig, "w"), "timeout");
     assert_int_equal(turn_rig_count(&scene.rig, EVENT_WRITE_DECIDED), 1);
-    decided = &turn_rig_event(&scene.rig, EVENT_WRITE_DECIDED, 0)->write_decided;
+    const struct event_write_decided *decided = &turn_rig_event(&scene.rig, EVENT_WRITE_DECIDED, 0)->write_decided;
     assert_string_equal(decided->decision, "expired");
     assert_string_equal(decided->by, "timeout");
     assert_string_equal(decided->reason, "the call ended before it was answered");
@@ -313,7 +296,6 @@ TEST(a_question_whose_call_ends_expires_with_it)
 TEST(a_commit_outlives_the_time_of_its_call)
 {
     struct scene scene = {.state = Q_COMMITTING, .act = let_time_pass};
-
     scene_run(&scene);
     assert_string_equal(turn_check_outcome(&scene.rig, "w"), "result");
     assert_int_equal(turn_rig_count(&scene.rig, EVENT_WRITE_APPLIED), 1);
@@ -327,7 +309,6 @@ static void run_two(int64_t first_ms, int64_t second_ms, int64_t answer_us, cons
 {
     struct turn_rig rig;
     struct fake_tool first, second;
-
     turn_rig_init(&rig);
     fake_tool_init(&first, "first", EFFECT_READ_ONLY);
     fake_tool_init(&second, "second", EFFECT_READ_ONLY);
@@ -372,7 +353,6 @@ TEST(of_two_calls_of_a_wave_that_ask_the_second_is_denied)
 static struct change_set *make_version(const struct question *question, const char *text)
 {
     struct change_set *version = change_set_copy(question->changes);
-
     change_side_set(&version->items[0].new, text, strlen(text), 0644);
     return version;
 }
@@ -382,7 +362,6 @@ static const char *revise(struct turn_rig *rig, const struct question *question,
     struct change_set *version = make_version(question, text);
     const char *refusal = turn_check_submit(
         rig, &(struct intent){.type = INTENT_REVISE, .revise = {.question = question->id, .version = version}});
-
     change_set_free(version);
     return refusal;
 }
@@ -397,11 +376,9 @@ static void check_not_revised(struct scene *scene)
 TEST(only_an_open_question_can_be_revised)
 {
     static const enum question_state states[] = {Q_GATE, Q_CHECKING, Q_COMMITTING, Q_RUNNING};
-
     for (size_t i = 0; i < COUNT_OF(states); i++) {
         struct scene scene = {.state = states[i], .act = check_not_revised, .tool_writes = true};
         bool written = states[i] == Q_CHECKING || states[i] == Q_COMMITTING;
-
         scene_run(&scene);
         scene_end(&scene, written ? after : states[i] == Q_RUNNING ? theirs : before);
     }
@@ -415,7 +392,6 @@ static void decide_while_comparing(void *data)
     struct turn_rig *rig = data;
     const struct question *question = engine_question(rig->engine);
     struct intent yes = answer_yes(question), no = answer_no(question, NULL);
-
     assert_int_equal(question->revising, 1);
     assert_null(question->revised);
     assert_string_equal(turn_check_submit(rig, &yes),
@@ -432,11 +408,9 @@ static void decide_while_comparing(void *data)
 TEST(nothing_is_approved_while_a_version_is_compared)
 {
     static const enum decision_kind choices[] = {DECISION_EDITED, DECISION_DENIED, DECISION_NONE};
-
     for (size_t i = 0; i < COUNT_OF(choices); i++) {
         struct scene scene = {.state = Q_OPEN};
         struct turn_rig *rig = &scene.rig;
-
         scene_begin(&scene);
         turn_rig_turn(rig, "write");
         chosen = choices[i];

@@ -25,7 +25,6 @@ static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nJ\n";
 static void approve_edited(struct turn_rig *rig, const struct question *question)
 {
     struct change_set *version = change_set_copy(question->changes);
-
     change_side_set(&version->items[0].new, "mine\n", 5, 0644);
     struct intent mine = answer_edited(question, version);
     door_shut(rig, AT_COMPARING, door.held); /* from now on: the question itself is shown with a comparison too */
@@ -49,7 +48,6 @@ static void cancel_turn(void *rig)
 static void let_time_pass(void *data)
 {
     struct turn_rig *rig = data;
-
     fake_clock_advance(&rig->clock, (int64_t)600 * 1000000);
 }
 
@@ -62,7 +60,6 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     CLEANUP(free) char *content = NULL;
     CLEANUP(free) char *left = NULL;
     CLEANUP(free) char *kept = NULL;
-
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     turn_rig_file(&rig, "a.txt", before);
@@ -119,7 +116,6 @@ TEST(budget_ends_while_the_checkpoint_is_made)
 static void close_writes(void *data)
 {
     struct turn_rig *rig = data;
-
     call_states_close_writes(&rig->engine->turn->state.trace);
     door_open(NULL);
 }
@@ -129,7 +125,6 @@ TEST(checkpoint_of_a_write_that_is_no_longer_accepted_is_removed)
     struct turn_rig rig;
     CLEANUP(free) char *content = NULL;
     CLEANUP(free) char *kept = NULL;
-
     turn_rig_init(&rig);
     turn_rig_open(&rig);
     turn_rig_file(&rig, "a.txt", before);
@@ -153,7 +148,6 @@ static int look_at_gate(void *data, const struct finalize_input *input, struct e
 {
     const struct turn *turn = (const struct turn *)((const char *)input - offsetof(struct turn, final_input));
     int *seen = data;
-
     (void)err;
     *seen = call_states_accepting_writes(&turn->state.trace) ? -1 : *seen + 1;
     return 0;
@@ -164,7 +158,6 @@ enum ending { END_DONE, END_BUDGET, END_CANCEL, END_ERROR };
 static void cancel_at_once(struct loop_task *task)
 {
     struct turn_rig *rig = door.rig;
-
     free(task);
     turn_rig_submit(rig, &(struct intent){.type = INTENT_CANCEL});
 }
@@ -173,11 +166,9 @@ TEST(gate_is_closed_when_the_finalizer_runs)
 {
     static const char *const statuses[] = {
         [END_DONE] = "done", [END_BUDGET] = "budget", [END_CANCEL] = "cancelled", [END_ERROR] = "failed"};
-
     for (int ending = END_DONE; ending <= END_ERROR; ending++) {
         struct turn_rig rig;
         int seen = 0;
-
         turn_rig_init(&rig);
         rig.config.hooks = (struct finalize_hooks){.data = &seen,
                                                    .decision = look_at_gate,
@@ -192,7 +183,6 @@ TEST(gate_is_closed_when_the_finalizer_runs)
             fake_answer_call(fake_provider_answer(rig.model), "r", "read_file", "{\"path\":\"a.txt\"}");
         if (ending == END_ERROR) {
             struct fake_answer *a = fake_provider_answer(rig.model);
-
             a->error = "no such model";
         }
         turn_rig_submit(&rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "go"}});
@@ -224,7 +214,6 @@ struct big_diff {
 static void act_soon(struct loop_task *task)
 {
     struct big_diff *big = (struct big_diff *)((char *)task - offsetof(struct big_diff, task));
-
     if (big->rounds-- > 0) {
         loop_post(big->rig.loop, task, act_soon);
         return;
@@ -236,7 +225,6 @@ static void act_soon(struct loop_task *task)
 static void start_acting(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct big_diff *big = (struct big_diff *)((char *)sink - offsetof(struct big_diff, sink));
-
     (void)session;
     if (event->type == EVENT_TOOL_STARTED && strcmp(event->tool_started.call, "1") == 0) {
         big->rounds = 2; /* it has proposed by then */
@@ -247,7 +235,6 @@ static void start_acting(struct sink *sink, const struct event *event, const str
 static void big_diff_run(struct big_diff *big, void (*act)(struct big_diff *big))
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT;
-
     *big = (struct big_diff){.sink = {.event = start_acting}, .act = act, .text = STRBUF_INIT};
     turn_rig_init(&big->rig);
     for (unsigned i = 0; i < 60000; i++) {
@@ -286,7 +273,6 @@ static void cancel_big_diff(struct big_diff *big)
 TEST(turn_that_ended_waits_for_the_diff_of_its_question)
 {
     struct big_diff big;
-
     big_diff_run(&big, cancel_big_diff);
     assert_string_equal(turn_check_finished(&big.rig)->status, "cancelled");
     assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_PROPOSED), big.in_time ? 0 : 1); /* it was not asked yet */
@@ -304,7 +290,6 @@ static void pass_time_of_big_diff(struct big_diff *big)
 TEST(diff_of_a_question_that_is_gone_is_dropped)
 {
     struct big_diff big;
-
     big_diff_run(&big, pass_time_of_big_diff);
     assert_string_equal(turn_check_outcome(&big.rig, "2"), "denied:write_denied");
     if (big.in_time) {
@@ -324,7 +309,6 @@ static bool caught; /* before it was told */
 static void cancel_second_question(struct loop_task *task)
 {
     const struct question *question = watched->engine->turn ? watched->engine->turn->question : NULL;
-
     if (!question || !question->no_undo) {
         loop_post(watched->loop, task, cancel_second_question);
         return;
@@ -337,8 +321,6 @@ TEST(canceled_before_the_question_without_undo_is_asked)
 {
     struct turn_rig rig;
     struct loop_task task = {0};
-    struct intent intent;
-
     turn_rig_init(&rig);
     rig.config.interactive = true;
     turn_rig_open(&rig);
@@ -347,7 +329,7 @@ TEST(canceled_before_the_question_without_undo_is_asked)
     fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"new\\n\"}");
     turn_rig_turn(&rig, "write");
     watched = &rig;
-    intent = answer_yes(engine_question(rig.engine));
+    struct intent intent = answer_yes(engine_question(rig.engine));
     turn_rig_submit(&rig, &intent);
     loop_post(rig.loop, &task, cancel_second_question);
     turn_rig_run(&rig);
@@ -365,8 +347,7 @@ TEST(canceled_before_the_question_without_undo_is_asked)
 TEST(undo_that_cannot_keep_what_it_replaces_is_not_done)
 {
     struct turn_rig rig;
-    struct rlimit usual, none;
-
+    struct rlimit usual;
     turn_rig_init(&rig);
     rig.answer = turn_rig_say_yes;
     turn_rig_open(&rig);
@@ -375,7 +356,7 @@ TEST(undo_that_cannot_keep_what_it_replaces_is_not_done)
     /* No file can grow any more. Taking a file away needs no room, keeping what was in it does. */
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
-    none = usual;
+    struct rlimit none = usual;
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
     turn_check_do(&rig, INTENT_UNDO);

@@ -67,7 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data + 6;
     size_t len = size - 6;
     CLEANUP(free) char *string = xmemdup0(text, len);
-
     cover(&canvas);
     int took = canvas_text(&canvas, rect, 0, col, LOOK_TEXT, text, len);
     int columns = canvas_columns(&canvas, text, len);

@@ -50,7 +50,6 @@ static void forward(struct strbuf *out, const char *bytes, size_t len, size_t cu
     struct record_reader reader;
     struct stream printed;
     struct record record;
-
     event_sink_init(&sink);
     sink.id = "e1";
     mask_add(&sink.mask, "KEY", SECRET);
@@ -75,7 +74,6 @@ static void check_line(const char *line, size_t len)
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct err err = ERR_INIT;
     const struct json *event = json_parse(&arena, line, len, &err);
-
     if (!event)
         BUG("an event that is no JSON: %s", err.text);
     if (strcmp(json_str(json_get(event, "execution_id"), ""), "e1") != 0)
@@ -90,7 +88,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(strbuf) struct strbuf twice = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
     const char *bytes = (const char *)data;
-
     forward(&once, bytes, size, 0);
     forward(&twice, bytes, size, size ? data[0] % size : 0);
     if (strcmp(once.buf, twice.buf) != 0)

@@ -24,7 +24,6 @@ static void check_taken(const struct request *request)
             BUG("a secret's name of '%s'", request->secrets[i]);
     for (size_t i = 0; i < request->file_count; i++) {
         const struct request_file *file = &request->files[i];
-
         if (!*file->path || *file->path == '/' || strncmp(file->path, "../", 3) == 0 || strstr(file->path, "/../"))
             BUG("a file at '%s'", file->path);
         for (size_t at = 0; at < file->len; at++) /* all of them are there */
@@ -39,7 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct request request, again;
     struct err err = ERR_INIT, err_again = ERR_INIT;
     bool taken = request_parse(&request, &first, (const char *)data, size, &err) == 0;
-
     if (taken)
         check_taken(&request);
     else if (!err.text[0])

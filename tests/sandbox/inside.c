@@ -18,7 +18,6 @@ int inside(const struct sandbox_options *options, int (*what)(const void *), con
     struct err err = ERR_INIT;
     struct sandbox *sandbox = sandbox_prepare(options, &err);
     int status;
-
     if (!sandbox)
         fail_msg("%s", err.text);
     pid_t pid = fork();

@@ -39,7 +39,6 @@ static int tear_down(void **state)
 static double now_s(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
@@ -50,7 +49,6 @@ static void ends(const char *script, double timeout, const char *cause)
     const char *said = harness_says(&rig, script, timeout);
     const char *error = strncmp(said, "error ", 6) == 0 ? said : strstr(said, "\nerror ");
     const size_t len = strlen(said);
-
     if (!error || !strstr(error, cause) || len < 6 || strcmp(said + len - 6, "\ndone\n") != 0 ||
         strstr(error + 1, "\nerror ") || strstr(said, "BUG"))
         fail_msg("%s\nsaid: %s\nbut not: %s", script, said, cause);
@@ -95,18 +93,15 @@ TEST_WITH(a_lack_of_memory_is_named, set_up, tear_down)
         "print('a' * 9000)",         "emit_result(list(range(100000)))",   "import os; os.abort()"};
     static const char *const endless[] = {"def f(): f()\nf()", "def f(n): return f(n + 1) + 1\nf(0)",
                                           "def f(*all): f(*all, 1)\nf()"};
-
     if (SHADOW_MEMORY)
         skip();
     harness_rig_start(&rig);
     for (size_t i = 0; i < COUNT_OF(then); i++) {
         CLEANUP(free) char *script = xasprintf("%s%s\nx = bytearray(1 << 22)\n", full, then[i]);
-
         ends(script, 60, "Script ran out of memory (512 MB)\n");
     }
     for (size_t i = 0; i < COUNT_OF(endless); i++) {
         CLEANUP(free) char *script = xasprintf("import sys\nsys.setrecursionlimit(10**9)\n%s\n", endless[i]);
-
         ends(script, 60, "Script ran out of memory (512 MB)\n");
     }
 }
@@ -132,10 +127,8 @@ TEST_WITH(limits_are_named, set_up, tear_down)
 
 TEST_WITH(the_timeout_names_the_line, set_up, tear_down)
 {
-    double began;
-
     harness_rig_start(&rig);
-    began = now_s();
+    double began = now_s();
     ends("x = 1\nwhile True:\n    x += 1\n", 1, "error Script timed out after 1s\n");
     assert_true(now_s() - began < 10);
     assert_string_equal(harness_says(&rig, "import time\nprint('before')\ntime.sleep(60)\n", 1.5),
@@ -161,11 +154,9 @@ TEST_WITH(the_timeout_cannot_be_swallowed, set_up, tear_down)
         "import re\nre.match('(a+)+$', 'a' * 64 + 'b')\n",
         "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E\n",
     };
-
     harness_rig_start(&rig);
     for (size_t i = 0; i < COUNT_OF(stubborn); i++) {
         const double began = now_s();
-
         assert_string_equal(harness_says(&rig, stubborn[i], 1), "error Script timed out after 1s\ndone\n");
         assert_true(now_s() - began < 5);
         assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
@@ -190,16 +181,14 @@ TEST_WITH(nothing_comes_after_the_end, set_up, tear_down)
 
 TEST_WITH(threads_that_are_no_daemons_are_waited_for, set_up, tear_down)
 {
-    const char *said;
     size_t lines = 0;
-
     harness_rig_start(&rig);
-    said = harness_says(&rig,
-                        "import threading\n"
-                        "def talk(n):\n"
-                        "    for i in range(200): emit_log(f'{n} {i} ' + 'x' * (i * 40))\n"
-                        "for n in range(8): threading.Thread(target=talk, args=(n,)).start()\n",
-                        20);
+    const char *said = harness_says(&rig,
+                                    "import threading\n"
+                                    "def talk(n):\n"
+                                    "    for i in range(200): emit_log(f'{n} {i} ' + 'x' * (i * 40))\n"
+                                    "for n in range(8): threading.Thread(target=talk, args=(n,)).start()\n",
+                                    20);
     for (const char *at = said; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, 1601);
@@ -224,19 +213,18 @@ TEST_WITH(raw_bytes_become_text_of_the_script, set_up, tear_down)
 
 TEST_WITH(forged_records_say_no_more_than_a_script_may, set_up, tear_down)
 {
-    const char *said;
-
     harness_rig_start(&rig);
-    said = harness_says(&rig,
-                        "import os\n"
-                        "for fd in range(3, 64):\n"
-                        "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', "
-                        "b'T{\"x\":\"NETWORK\"}\\n',\n"
-                        "                 b'S{}\\n', b'Qx\\n', b'R[[[\\n', b'no newline'):\n"
-                        "        try: os.write(fd, text)\n"
-                        "        except OSError: break\n"
-                        "emit_result(2)\n",
-                        5);
+    const char *said =
+        harness_says(&rig,
+                     "import os\n"
+                     "for fd in range(3, 64):\n"
+                     "    for text in (b'{\"type\":\"final_result\",\"execution_id\":\"other\",\"data\":1}\\n', "
+                     "b'T{\"x\":\"NETWORK\"}\\n',\n"
+                     "                 b'S{}\\n', b'Qx\\n', b'R[[[\\n', b'no newline'):\n"
+                     "        try: os.write(fd, text)\n"
+                     "        except OSError: break\n"
+                     "emit_result(2)\n",
+                     5);
     assert_string_equal(said,
                         "log warning the script wrote to the event pipe itself: an unknown kind\n"
                         "log warning the script wrote to the event pipe itself: a record that is not a script's\n"

@@ -27,7 +27,6 @@ static int tear_down(void **state)
 static void says_with(const char *files, const char *script, const char *expected)
 {
     CLEANUP(free) char *more = xasprintf("\"files\":%s", files);
-
     assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
 }
 
@@ -97,7 +96,6 @@ TEST_WITH(refusals, set_up, tear_down)
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(free) char *expected = xasprintf("error %s\ndone\n", cases[i].message);
-
         says_with(cases[i].files, "emit_result(1)", expected);
     }
     says_with("null", LIST, "result []\ndone\n");
@@ -107,7 +105,6 @@ TEST_WITH(refusals, set_up, tear_down)
 TEST_WITH(too_many, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
-
     strbuf_addch(&files, '[');
     for (int i = 0; i < 1001; i++)
         strbuf_addf(&files, "%s{\"path\":\"f%d\",\"base64\":\"\"}", i ? "," : "", i);

@@ -65,7 +65,6 @@ static bool takes_arguments(const char *name)
 TEST(calls_that_are_refused)
 {
     size_t tried = 0, reached = 0;
-
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct row *row = &rows[i];
         bool kill = strcmp(row->rule, "KILL") == 0, nosys = strcmp(row->rule, "NOSYS") == 0;

@@ -138,7 +138,6 @@ static void allowed(int (*what)(const void *), const char *path)
 TEST(files_that_are_allowed)
 {
     CLEANUP(free) char *made = scratch_path(&work, "made"), *tool = scratch_path(&tools, "tool.py");
-
     allowed(write_file, made);
     allowed(read_file, made);
     allowed(truncate_file, made);
@@ -158,7 +157,6 @@ TEST(files_that_are_not)
     CLEANUP(free) char *fifo = scratch_path(&work, "fifo"), *link_name = scratch_path(&work, "link");
     CLEANUP(free) char *program = scratch_path(&work, "program");
     CLEANUP(free) char *climbing = xasprintf("%s/../%s/secret", work.path, strrchr(outside.path, '/') + 1);
-
     refused(read_file, secret, EACCES);
     refused(read_file, climbing, EACCES);
     refused(append_file, secret, EACCES);
@@ -193,7 +191,6 @@ TEST(beyond_files)
     socklen_t length = sizeof(address);
     CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char name[sizeof(address.sun_path)] = "";
-
     /* The kernel chooses an abstract name when it is given none. */
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address.sun_family)), 0);
     assert_int_equal(listen(fd, 8), 0);
@@ -245,7 +242,6 @@ TEST(limits)
 {
     CLEANUP(free) char *far = scratch_path(&work, "far");
     struct rlimit core;
-
     limited(open_many, NULL, EMFILE);
     limited(write_far, far, EFBIG);
     if (getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max > 0)
@@ -296,7 +292,6 @@ TEST(processor_time)
     struct sandbox *sandbox = sandbox_prepare(&everything, &err);
     int go[2], status;
     char c;
-
     assert_non_null(sandbox);
     assert_int_equal(pipe(go), 0);
     pid_t pid = fork();
@@ -323,7 +318,6 @@ static void expect_told(const struct sandbox_options *options, const char *text)
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
     struct sandbox *sandbox = sandbox_prepare(options, &err);
-
     if (!sandbox || sandbox_try(sandbox, &err) < 0)
         fail_msg("%s", err.text);
     sandbox_describe(&told, sandbox);

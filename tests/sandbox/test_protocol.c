@@ -36,7 +36,6 @@ static void says(const char *script, const char *expected)
 static void fails(const char *script, const char *part)
 {
     const char *said = harness_says(&rig, script, 10);
-
     if (strncmp(said, "error ", 6) != 0 || !strstr(said, part) || !strstr(said, "\ndone\n"))
         fail_msg("%s\nsaid: %s\nbut not: %s", script, said, part);
 }
@@ -46,7 +45,6 @@ static const char *answer(const char *line)
 {
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
     const struct json *event;
-
     harness_rig_send(&rig, line, strlen(line));
     do {
         event = harness_rig_event(&rig);
@@ -60,8 +58,6 @@ static const char *answer(const char *line)
 TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
-    const struct json *sandbox;
-
     scratch_write(&rig.scratch, "tools/b.py", "def second(): pass\ndef _own(): pass\nLIMIT = 3\nclass Kind: pass\n");
     scratch_write(&rig.scratch, "tools/a.py", "from os.path import join\nasync def first(): pass\n");
     scratch_write(&rig.scratch, "tools/notes.txt", "def no(): pass\n");
@@ -71,7 +67,7 @@ TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
     assert_int_equal(json_int(json_get(rig.ready, "pid"), 0), rig.elsewhere ? 1 : rig.pid);
     assert_true(json_bool(json_get(rig.ready, "ordered"), false));
     assert_null(json_get(rig.ready, "execution_id"));
-    sandbox = json_get(rig.ready, "sandbox");
+    const struct json *sandbox = json_get(rig.ready, "sandbox");
     assert_true(json_bool(json_get(sandbox, "no_new_privs"), false));
     assert_true(json_bool(json_get(sandbox, "rlimits"), false));
     assert_true(json_bool(json_get(sandbox, "seccomp"), false));
@@ -82,13 +78,11 @@ TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
 
 TEST_WITH(layers_that_are_left_off_are_told, set_up, tear_down)
 {
-    const struct json *sandbox;
-
     rig.options[0] = "--no-seccomp";
     rig.options[1] = "--no-landlock";
     rig.options[2] = "--no-rlimits";
     harness_rig_start(&rig);
-    sandbox = json_get(rig.ready, "sandbox");
+    const struct json *sandbox = json_get(rig.ready, "sandbox");
     assert_false(json_bool(json_get(sandbox, "seccomp"), true));
     assert_false(json_bool(json_get(sandbox, "rlimits"), true));
     assert_int_equal(json_int(json_get(sandbox, "landlock"), 7), 0);
@@ -200,8 +194,6 @@ TEST_WITH(coroutines_in_disguise_need_no_await, set_up, tear_down)
 
 TEST_WITH(threads_that_tools_leave_are_told_and_not_waited_for, set_up, tear_down)
 {
-    const struct json *event;
-
     scratch_write(&rig.scratch, "tools/pool.py",
                   "from concurrent.futures import ThreadPoolExecutor\n"
                   "P = ThreadPoolExecutor(2)\n"
@@ -211,7 +203,7 @@ TEST_WITH(threads_that_tools_leave_are_told_and_not_waited_for, set_up, tear_dow
     scratch_write(&rig.scratch, "tools/quiet.py",
                   "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\n");
     harness_rig_start(&rig);
-    event = harness_rig_event(&rig);
+    const struct json *event = harness_rig_event(&rig);
     assert_string_equal(json_str(json_get(event, "level"), ""), "warning");
     assert_non_null(strstr(json_str(json_get(event, "message"), ""), "tools/pool.py: leaves 2 threads running"));
     event = harness_rig_event(&rig); /* what the other one printed */
@@ -224,7 +216,6 @@ TEST_WITH(threads_that_tools_leave_are_told_and_not_waited_for, set_up, tear_dow
 static void expect_note(const char *message)
 {
     const struct json *event = harness_rig_event(&rig);
-
     assert_non_null(event);
     assert_int_equal(json_get(event, "execution_id")->type, JSON_NULL);
     assert_string_equal(json_str(json_get(event, "message"), ""), message);
@@ -250,7 +241,6 @@ TEST_WITH(a_tool_file_that_does_not_load_is_told_and_the_others_load, set_up, te
     static const char *const told[] = {"a_syntax.py", "SyntaxError", "b_exit.py",
                                        "exit",        "c_raises.py", "ZeroDivisionError"};
     CLEANUP(strbuf) struct strbuf logs = STRBUF_INIT;
-
     scratch_write(&rig.scratch, "tools/a_syntax.py", "def (");
     scratch_write(&rig.scratch, "tools/b_exit.py", "import sys; sys.exit(1)");
     scratch_write(&rig.scratch, "tools/c_raises.py", "def early(): return 1\n1/0\ndef late(): pass\n");
@@ -258,7 +248,6 @@ TEST_WITH(a_tool_file_that_does_not_load_is_told_and_the_others_load, set_up, te
     harness_rig_start(&rig);
     for (int i = 0; i < 4; i++) {
         const struct json *event = harness_rig_event(&rig);
-
         assert_string_equal(json_str(json_get(event, "type"), ""), "log");
         assert_int_equal(json_get(event, "execution_id")->type, JSON_NULL);
         harness_tell(&logs, event);
@@ -385,7 +374,6 @@ TEST_WITH(requests_that_cannot_be_run_are_answered, set_up, tear_down)
     harness_rig_start(&rig);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *said = answer(cases[i].line);
-
         if (strncmp(said, cases[i].answer, strlen(cases[i].answer)) != 0)
             fail_msg("%s\nsaid: %s\nnot:  %s", cases[i].line, said, cases[i].answer);
     }
@@ -395,7 +383,6 @@ TEST_WITH(requests_that_cannot_be_run_are_answered, set_up, tear_down)
 TEST_WITH(a_line_without_end_is_refused_and_the_next_is_read, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-
     harness_rig_start(&rig);
     strbuf_grow(&line, (size_t)20 << 20);
     memset(line.buf, 'x', (size_t)20 << 20);
@@ -410,11 +397,9 @@ TEST_WITH(requests_that_wait_are_run_in_turn, set_up, tear_down)
     CLEANUP(strbuf) struct strbuf lines = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
     const struct json *event;
-
     harness_rig_start(&rig);
     for (int i = 0; i < 5; i++) {
         CLEANUP(free) char *id = xasprintf("w%d", i), *line = harness_request(id, "emit_result(1)", 5, NULL);
-
         strbuf_addstr(&lines, line);
     }
     strbuf_set_len(&lines, lines.len - 1); /* the last without its newline: the end of the stream ends it */
@@ -430,7 +415,6 @@ TEST_WITH(requests_that_wait_are_run_in_turn, set_up, tear_down)
 TEST_WITH(a_large_script_is_run, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf script = STRBUF_INIT;
-
     harness_rig_start(&rig);
     for (int i = 0; i < 100000; i++)
         strbuf_addf(&script, "# line %d\n", i);
@@ -443,7 +427,6 @@ TEST_WITH(a_large_script_is_run, set_up, tear_down)
 static void read_error_line(char *line, size_t room)
 {
     ssize_t count = read(rig.err, line, room - 1);
-
     line[count > 0 ? count : 0] = '\0';
 }
 
@@ -461,7 +444,6 @@ TEST_WITH(wrong_usage_is_told_on_one_line, set_up, tear_down)
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char line[512];
-
         rig.options[0] = cases[i].option;
         harness_rig_launch(&rig);
         assert_int_equal(harness_rig_wait(&rig), 2);

@@ -52,7 +52,6 @@ static void says(const char *script, const char *expected)
 static void says_with(const char *secrets, const char *script, const char *expected)
 {
     CLEANUP(free) char *more = xasprintf("\"required_secrets\":[%s]", secrets);
-
     assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
 }
 
@@ -68,7 +67,6 @@ TEST_WITH(missing_secrets_are_all_named, set_up, tear_down)
 TEST_WITH(a_script_sees_the_secrets_it_asked_for, set_up, tear_down)
 {
     const char *all = "import os\nemit_result(sorted(os.environ))";
-
     harness_rig_start(&rig);
     says(all, "result [\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
     says_with("\"API_KEY\"", all, "result [\"API_KEY\",\"HOME\",\"LANG\",\"PATH\",\"TMPDIR\"]\ndone\n");
@@ -118,7 +116,6 @@ TEST_WITH(values_in_other_forms_never_leave, set_up, tear_down)
                                        "raise ValueError('x' * 4085 + s * 40)",
                                        "raise ValueError(s * 10000)"};
     CLEANUP(strbuf) struct strbuf pem = STRBUF_INIT;
-
     strbuf_addstr(&pem, "PEM_KEY=-----BEGIN 'a' \"b\" KEY-----\n");
     for (int i = 0; i < 8; i++)
         strbuf_addf(&pem, "MIIE\\%d/vgIBADANBgkqhkiG9w0BAQEFAASC\n", i);
@@ -128,7 +125,6 @@ TEST_WITH(values_in_other_forms_never_leave, set_up, tear_down)
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         CLEANUP(free) char *script = xasprintf("import os, sys\ns = os.environ['PEM_KEY']\n%s\n", ways[i]);
         const char *said = harness_says_with(&rig, script, 10, "\"required_secrets\":[\"PEM_KEY\"]");
-
         if (strstr(said, "MII") || strstr(said, "BEGIN") || strstr(said, "BADANB"))
             fail_msg("%s\nsaid: %s", ways[i], said);
         if (rig.traceback && (strstr(rig.traceback, "MII") || strstr(rig.traceback, "BADANB")))
@@ -143,7 +139,6 @@ static long resident_kb(pid_t pid)
     CLEANUP(free) char *path = xasprintf("/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "r");
     long size, resident = 0;
-
     assert_non_null(file);
     assert_int_equal(fscanf(file, "%ld %ld", &size, &resident), 2);
     fclose(file);
@@ -155,7 +150,6 @@ TEST_WITH(a_host_that_does_not_read_stops_the_script, set_up, tear_down)
     CLEANUP(free) char *line = harness_request("f", "for i in range(1000000): print('y' * 1000)", 2, NULL);
     const struct json *event;
     const char *type;
-
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
     usleep(1500000);
@@ -177,7 +171,6 @@ TEST_WITH(a_flood_is_cut, set_up, tear_down)
     CLEANUP(free) char *line = harness_request("f", "while True: print('y' * 100000)", 60, NULL);
     size_t bytes = 0;
     const struct json *event;
-
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
     for (;;) {
@@ -211,7 +204,6 @@ TEST_WITH(large_values_cost_little_and_nothing_for_good, set_up, tear_down)
     const struct json *event;
     unsigned large = 0;
     long most = 0, now;
-
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     harness_rig_send(&rig, line, strlen(line));
@@ -241,11 +233,9 @@ TEST_WITH(large_values_cost_little_and_nothing_for_good, set_up, tear_down)
 
 TEST_WITH(a_long_line_comes_in_pieces, set_up, tear_down)
 {
-    const char *said;
     size_t count = 0, lines = 0;
-
     harness_rig_start(&rig);
-    said = harness_says(&rig, "print('\xd0\xb6' * 50000)", 5);
+    const char *said = harness_says(&rig, "print('\xd0\xb6' * 50000)", 5);
     for (const char *at = said; *at; at++) {
         count += *at == '\xb6';
         lines += *at == '\n';
@@ -263,7 +253,6 @@ static pid_t child_of(pid_t parent)
     CLEANUP(free) char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
     FILE *file = fopen(path, "r");
     int child = 0;
-
     if (file && fscanf(file, "%d", &child) != 1)
         child = 0;
     if (file)
@@ -288,13 +277,11 @@ TEST_WITH(a_dead_zygote_is_replaced, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("z", "print('on'); import time; time.sleep(60)", 60, NULL);
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
-    pid_t zygote;
-
     scratch_write(&rig.scratch, "tools/a.py", "def f(): return 5\n");
     harness_rig_start(&rig);
     harness_rig_send(&rig, line, strlen(line));
     harness_tell(&told, harness_rig_event(&rig));
-    zygote = child_of(rig.pid);
+    pid_t zygote = child_of(rig.pid);
     assert_true(zygote > 0);
     kill(zygote, SIGKILL);
     harness_tell(&told, harness_rig_event(&rig));
@@ -313,7 +300,6 @@ TEST_WITH(a_dead_zygote_is_replaced, set_up, tear_down)
 TEST_WITH(a_dead_spare_is_replaced, set_up, tear_down)
 {
     pid_t spare = 0;
-
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     for (int i = 0; i < 200 && spare <= 0; i++, usleep(5000))
@@ -335,10 +321,8 @@ static void check_gone(pid_t zygote)
 TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("s", "print('on')\nwhile True: print('x' * 100)", 60, NULL);
-    pid_t zygote;
-
     harness_rig_start(&rig);
-    zygote = child_of(rig.pid);
+    pid_t zygote = child_of(rig.pid);
     harness_rig_send(&rig, line, strlen(line));
     assert_non_null(harness_rig_event(&rig));
     kill(rig.pid, SIGTERM);
@@ -370,7 +354,6 @@ TEST_WITH(the_end_of_input_ends_what_runs_where_it_is_asked_to, set_up, tear_dow
     CLEANUP(free) char *comment = xasprintf("# %0100000d", 0);
     CLEANUP(free) char *large = harness_request("l", comment, 60, NULL);
     pid_t zygote;
-
     harness_rig_start(&rig);
     harness_rig_send(&rig, quick, strlen(quick));
     close(rig.in);
@@ -404,22 +387,18 @@ static void without_landlock(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {COUNT_OF(code), code};
-
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
         _exit(126);
 }
 
 TEST_WITH(a_layer_that_lacks_ends_it_unless_it_is_allowed, set_up, tear_down)
 {
-    const struct json *sandbox;
     char line[512];
-    ssize_t count;
-
     rig.before = without_landlock;
     harness_rig_launch(&rig);
     assert_null(harness_rig_event(&rig));
     assert_int_equal(harness_rig_wait(&rig), 3);
-    count = read(rig.err, line, sizeof(line) - 1);
+    ssize_t count = read(rig.err, line, sizeof(line) - 1);
     assert_true(count > 0);
     line[count] = '\0';
     assert_non_null(strstr(line, "keyturn-harness: landlock: "));
@@ -427,7 +406,7 @@ TEST_WITH(a_layer_that_lacks_ends_it_unless_it_is_allowed, set_up, tear_down)
 
     rig.options[0] = "--allow-degraded";
     harness_rig_start(&rig);
-    sandbox = json_get(rig.ready, "sandbox");
+    const struct json *sandbox = json_get(rig.ready, "sandbox");
     assert_int_equal(json_int(json_get(sandbox, "landlock"), 7), 0);
     assert_true(json_bool(json_get(sandbox, "seccomp"), false));
     assert_non_null(strstr(json_str(json_get(sandbox, "degraded"), ""), "landlock"));
@@ -439,7 +418,6 @@ static size_t count_descriptors(pid_t pid)
     CLEANUP(free) char *path = xasprintf("/proc/%d/fd", (int)pid);
     DIR *dir = opendir(path);
     size_t count = 0;
-
     if (!dir)
         return 0; /* not ours to look at: the process is not dumpable, and we are not root */
     while (readdir(dir))
@@ -450,13 +428,11 @@ static size_t count_descriptors(pid_t pid)
 
 TEST_WITH(many_runs_leave_nothing, set_up, tear_down)
 {
-    size_t supervisor, zygote;
-
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");
     usleep(200000);
-    supervisor = count_descriptors(rig.pid);
-    zygote = count_descriptors(child_of(rig.pid));
+    size_t supervisor = count_descriptors(rig.pid);
+    size_t zygote = count_descriptors(child_of(rig.pid));
     for (int i = 0; i < 100; i++) {
         if (i % 2)
             says("emit_result(1)", "result 1\ndone\n");

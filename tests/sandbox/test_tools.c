@@ -31,7 +31,6 @@ static int tear_down(void **state)
 static void expect_effects(const char *expected)
 {
     CLEANUP(strbuf) struct strbuf effects = STRBUF_INIT;
-
     json_write(&effects, json_get(rig.ready, "effects"), JSON_COMPACT);
     assert_string_equal(effects.buf, expected);
 }
@@ -39,7 +38,6 @@ static void expect_effects(const char *expected)
 static void says_with(const char *tools, const char *script, const char *expected)
 {
     CLEANUP(free) char *more = xasprintf("\"tools\":%s", tools);
-
     assert_string_equal(harness_says_with(&rig, script, 10, more), expected);
 }
 
@@ -52,12 +50,10 @@ TEST_WITH(a_file_declares_for_all_its_functions, set_up, tear_down)
 
 TEST_WITH(a_declaration_that_is_none_counts_as_the_strongest, set_up, tear_down)
 {
-    const struct json *event;
-
     scratch_write(&rig.scratch, "tools/b_plain.py", "EFFECT = 'HARMLESS'\ndef note(): pass\n");
     harness_rig_start(&rig);
     expect_effects("{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"DESTRUCTIVE\",\"fetch\":\"NETWORK\"}");
-    event = harness_rig_event(&rig);
+    const struct json *event = harness_rig_event(&rig);
     assert_non_null(strstr(json_str(json_get(event, "message"), ""),
                            "b_plain.py: EFFECT is 'HARMLESS', none of READ_ONLY, LOCAL_WRITE, NETWORK, DESTRUCTIVE"));
 }
@@ -99,7 +95,6 @@ static void expect_note(const char *file, const char *text)
 {
     const struct json *event = harness_rig_event(&rig);
     const char *message = json_str(json_get(event, "message"), "");
-
     assert_string_equal(json_str(json_get(event, "level"), ""), "error");
     if (!strstr(message, file) || !strstr(message, text))
         fail_msg("%s: expected %s, %s", message, file, text);
@@ -137,7 +132,6 @@ TEST_WITH(a_file_that_does_not_end_is_left_out, set_up, tear_down)
 TEST_WITH(only_plain_files_are_tools, set_up, tear_down)
 {
     CLEANUP(free) char *pipe = scratch_path(&rig.scratch, "tools/a_pipe.py");
-
     assert_int_equal(mkfifo(pipe, 0600), 0);
     scratch_write(&rig.scratch, "tools/.hidden.py", "def hidden(): pass\n");
     scratch_write(&rig.scratch, "tools/folder.py/x.py", "def inner(): pass\n");
@@ -151,7 +145,6 @@ TEST_WITH(only_plain_files_are_tools, set_up, tear_down)
 TEST_WITH(files_can_be_left_out_by_name, set_up, tear_down)
 {
     CLEANUP(free) char *path = scratch_path(&rig.scratch, "tools/c_net.py");
-
     rig.options[0] = "--leave-out";
     rig.options[1] = path;
     harness_rig_start(&rig);

@@ -15,7 +15,6 @@ static bool missed;
 double bench_now_s(void)
 {
     struct timespec ts;
-
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
@@ -23,18 +22,15 @@ double bench_now_s(void)
 double bench_cpu_s(void)
 {
     struct timespec ts;
-
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 static double one_round(void (*run)(void *), void (*before)(void *), void *data)
 {
-    double start;
-
     if (before)
         before(data);
-    start = bench_now_s();
+    double start = bench_now_s();
     run(data);
     return bench_now_s() - start;
 }
@@ -43,10 +39,8 @@ struct bench_pair bench_compare_after(int rounds, void (*before)(void *data), vo
                                       void (*floor)(void *data), void *data)
 {
     struct bench_pair best = {1e9, 1e9};
-
     for (int i = 0; i < rounds; i++) {
         double f = one_round(floor, before, data), v = one_round(value, before, data);
-
         best.floor_s = f < best.floor_s ? f : best.floor_s;
         best.value_s = v < best.value_s ? v : best.value_s;
     }
@@ -57,11 +51,9 @@ struct bench_pair bench_compare_sums(int rounds, void (*before)(void *data), voi
                                      void (*floor)(void *data), void *data)
 {
     struct bench_pair sum = {0, 0};
-
     for (int i = 0; i < rounds; i++) {
         double first = one_round(i & 1 ? value : floor, before, data),
                second = one_round(i & 1 ? floor : value, before, data);
-
         sum.floor_s += i & 1 ? second : first;
         sum.value_s += i & 1 ? first : second;
     }
@@ -77,7 +69,6 @@ void bench_report(const char *name, double value, const char *unit, double floor
 {
     double ratio = value / floor;
     bool ok = ratio <= limit;
-
     printf("%-24s %10.3f %-5s %10.3f %8.2f %8.2f %s\n", name, value, unit, floor, ratio, limit, ok ? "ok" : "MISS");
     fflush(stdout);
     missed |= !ok;
@@ -86,7 +77,6 @@ void bench_report(const char *name, double value, const char *unit, double floor
 void bench_report_max(const char *name, double value, const char *unit, double limit)
 {
     bool ok = value <= limit;
-
     printf("%-24s %10.3f %-5s %10s %8s %8.2f %s\n", name, value, unit, "-", "-", limit, ok ? "ok" : "MISS");
     fflush(stdout);
     missed |= !ok;
@@ -108,7 +98,6 @@ int64_t bench_private_bytes(void)
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
     char line[256];
     long long kb, sum = 0;
-
     if (!file)
         return -1;
     while (fgets(line, sizeof(line), file))
@@ -124,7 +113,6 @@ double bench_run_program(const char *const *argv, int max_status)
     double start = bench_now_s();
     int status;
     pid_t pid;
-
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     if (posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ) != 0)

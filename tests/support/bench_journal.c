@@ -14,7 +14,6 @@ void bench_write_journal(const char *path, int64_t events)
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     int64_t seq = 0;
-
 #define LINE(turn, fmt, ...)                                                                                     \
     do {                                                                                                         \
         seq++;                                                                                                   \
@@ -28,7 +27,6 @@ void bench_write_journal(const char *path, int64_t events)
         LINE(turn, "\"type\":\"budget.opened\",\"limits\":{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":20}");
         for (int step = 1; step <= 4; step++) {
             int c = step * 10;
-
             LINE(turn, "\"type\":\"model.requested\",\"step\":%d", step);
             for (int i = 0; i < 6; i++)
                 LINE(turn, "\"type\":\"model.delta\",\"step\":%d,\"text\":\"a few words of an answer, \"", step);
@@ -51,7 +49,6 @@ void bench_write_journal(const char *path, int64_t events)
                  step, c, c + 1, c + 2);
             for (int i = 0; i < 3; i++) {
                 const char *tool = i < 2 ? "read_file" : "edit_file";
-
                 LINE(turn,
                      "\"type\":\"tool.started\",\"call\":\"c%d\",\"tool\":\"%s\",\"arguments\":{\"path\":\"src/%d/"
                      "%lld.c\"},"

@@ -14,7 +14,6 @@ static struct fake_provider *self_of(const struct provider *provider)
 static struct fake_answer *add_answer(struct fake_provider *self, struct fake_queue *queue)
 {
     struct fake_answer *answer = xcalloc(1, sizeof(*answer));
-
     (void)self;
     answer->retry_after_ms = -1;
     answer->cost_usd = NAN;
@@ -44,10 +43,8 @@ struct fake_answer *fake_provider_reflection(struct fake_provider *provider)
 
 void fake_answer_call(struct fake_answer *answer, const char *id, const char *tool, const char *arguments)
 {
-    struct tool_call *call;
-
     answer->calls = xreallocarray(answer->calls, answer->call_count + 1, sizeof(*answer->calls));
-    call = &answer->calls[answer->call_count++];
+    struct tool_call *call = &answer->calls[answer->call_count++];
     *call = (struct tool_call){
         .id = id ? xstrdup(id) : NULL, .name = xstrdup(tool), .arguments = xstrdup(arguments ? arguments : "{}")};
 }
@@ -68,7 +65,6 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
         .cost_usd = answer->cost_usd,
         .latency_ms = (loop_now_us(self->loop) - self->asked_us) / 1000,
     };
-
     if (answer->error) {
         reply.error = xstrdup(answer->error);
         reply.retryable = answer->retryable;
@@ -83,7 +79,6 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
     reply.calls = xcalloc(answer->call_count + 1, sizeof(*reply.calls));
     for (size_t i = 0; i < answer->call_count; i++) {
         const struct tool_call *from = &answer->calls[i];
-
         reply.calls[i].id = from->id ? xstrdup(from->id) : xasprintf("c%lld", (long long)++self->made_calls);
         reply.calls[i].name = xstrdup(from->name);
         reply.calls[i].arguments = xstrdup(from->arguments);
@@ -97,12 +92,10 @@ static void answer_now(struct loop_timer *timer)
     struct fake_provider *self = (struct fake_provider *)((char *)timer - offsetof(struct fake_provider, timer));
     struct model_listener *listener = self->listener;
     const struct fake_answer *answer = self->playing;
-    struct model_reply reply;
-
     for (size_t i = 0; answer->deltas && answer->deltas[i]; i++)
         if (listener->delta)
             listener->delta(listener, answer->deltas[i], NULL);
-    reply = make_reply(self, answer);
+    struct model_reply reply = make_reply(self, answer);
     self->listener = NULL;
     self->playing = NULL;
     listener->done(listener, &reply);
@@ -110,10 +103,8 @@ static void answer_now(struct loop_timer *timer)
 
 static void note_request(struct fake_provider *self, const struct model_request *request)
 {
-    struct fake_request *note;
-
     GROW(self->requests, self->request_count, self->request_room);
-    note = &self->requests[self->request_count++];
+    struct fake_request *note = &self->requests[self->request_count++];
     *note = (struct fake_request){
         .step = request->step,
         .reflection = request->reflection,
@@ -132,7 +123,6 @@ static void note_request(struct fake_provider *self, const struct model_request 
 static const char *fake_model(const struct provider *provider)
 {
     const struct fake_provider *fake = (const struct fake_provider *)provider;
-
     return fake->name ? fake->name : "fake-1";
 }
 
@@ -140,14 +130,12 @@ static void fake_ask(struct provider *provider, const struct model_request *requ
 {
     struct fake_provider *self = self_of(provider);
     struct fake_queue *queue = request->reflection ? &self->reflections : &self->answers;
-    struct fake_answer *answer;
-
     if (self->listener)
         BUG("the model is asked while it answers");
     note_request(self, request);
     if (self->asked)
         self->asked(self, request, self->asked_data);
-    answer = next_answer(self, queue);
+    struct fake_answer *answer = next_answer(self, queue);
     if (!answer) {
         answer = add_answer(self, queue);
         answer->text = request->reflection ? "go on" : "done";
@@ -163,7 +151,6 @@ static void fake_ask(struct provider *provider, const struct model_request *requ
 static void fake_cancel(struct provider *provider)
 {
     struct fake_provider *self = self_of(provider);
-
     if (self->listener)
         self->requests[self->request_count - 1].cancelled = true;
     loop_timer_stop(self->loop, &self->timer);
@@ -174,7 +161,6 @@ static void fake_cancel(struct provider *provider)
 static void fake_free(struct provider *provider)
 {
     struct fake_provider *self = self_of(provider);
-
     fake_cancel(provider);
     for (size_t i = 0; i < self->request_count; i++) {
         for (size_t j = 0; j < self->requests[i].tool_count; j++)
@@ -198,7 +184,6 @@ struct fake_provider *fake_provider_new(struct loop *loop)
         .free = fake_free,
     };
     struct fake_provider *self = xcalloc(1, sizeof(*self));
-
     self->base.ops = &ops;
     self->loop = loop;
     return self;
@@ -207,7 +192,6 @@ struct fake_provider *fake_provider_new(struct loop *loop)
 size_t fake_provider_steps(const struct fake_provider *provider)
 {
     size_t count = 0;
-
     for (size_t i = 0; i < provider->request_count; i++)
         count += !provider->requests[i].reflection;
     return count;

@@ -14,7 +14,6 @@
 void harness_rig_init(struct harness_rig *rig, const char *program)
 {
     const char *other = getenv("KEYTURN_HARNESS");
-
     *rig = (struct harness_rig){
         .program = other ? other : program, .elsewhere = other, .in = -1, .out = -1, .err = -1, .pending = STRBUF_INIT};
     scratch_init(&rig->scratch);
@@ -28,7 +27,6 @@ static _Noreturn void become_harness(const struct harness_rig *rig, int in, int 
     CLEANUP(free) char *work = xasprintf("--workspace=%s/work", rig->scratch.path);
     char *arguments[COUNT_OF(rig->options) + 4] = {"keyturn-harness", tools, work};
     char *environment[COUNT_OF(rig->env) + 2] = {"PATH=/usr/bin:/bin"};
-
     for (size_t i = 0; i < COUNT_OF(rig->options) && rig->options[i]; i++)
         arguments[3 + i] = xstrdup(rig->options[i]);
     for (size_t i = 0; i < COUNT_OF(rig->env) && rig->env[i]; i++)
@@ -44,7 +42,6 @@ static _Noreturn void become_harness(const struct harness_rig *rig, int in, int 
 void harness_rig_launch(struct harness_rig *rig)
 {
     int in[2], out[2], err[2];
-
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
         BUG("no pipe: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN);
@@ -74,7 +71,6 @@ void harness_rig_send(struct harness_rig *rig, const char *text, size_t len)
 {
     while (len) {
         ssize_t count = write(rig->in, text, len);
-
         if (count < 0 && errno != EINTR)
             BUG("the harness does not read: %s", strerror(errno));
         text += count > 0 ? count : 0;
@@ -88,7 +84,6 @@ static const struct json *take_line(struct harness_rig *rig, size_t len)
     struct err err = ERR_INIT;
     char *line = arena_memdup0(&rig->arena, rig->pending.buf, len);
     const struct json *event = json_parse(&rig->arena, line, len, &err);
-
     if (!event || event->type != JSON_OBJECT)
         BUG("no event: %s (%.200s)", err.text, line);
     memmove(rig->pending.buf, rig->pending.buf + len + 1, rig->pending.len - len - 1);
@@ -101,12 +96,9 @@ static bool wait_event(struct harness_rig *rig, int ms, const struct json **even
 {
     char chunk[65536];
     size_t seen = 0;
-
     for (;;) {
         struct pollfd ready = {.fd = rig->out, .events = POLLIN};
         const char *newline = memchr(rig->pending.buf + seen, '\n', rig->pending.len - seen);
-        ssize_t count;
-
         *event = NULL;
         if (newline) {
             *event = take_line(rig, (size_t)(newline - rig->pending.buf));
@@ -115,7 +107,7 @@ static bool wait_event(struct harness_rig *rig, int ms, const struct json **even
         seen = rig->pending.len;
         if (poll(&ready, 1, ms) <= 0)
             return false;
-        count = read(rig->out, chunk, sizeof(chunk));
+        ssize_t count = read(rig->out, chunk, sizeof(chunk));
         if (count <= 0)
             return true;
         strbuf_add(&rig->pending, chunk, (size_t)count);
@@ -125,7 +117,6 @@ static bool wait_event(struct harness_rig *rig, int ms, const struct json **even
 const struct json *harness_rig_event(struct harness_rig *rig)
 {
     const struct json *event;
-
     if (!wait_event(rig, HARNESS_PATIENCE_MS, &event))
         BUG("the harness said nothing for %d ms", HARNESS_PATIENCE_MS);
     return event;
@@ -134,7 +125,6 @@ const struct json *harness_rig_event(struct harness_rig *rig)
 const struct json *harness_rig_event_within(struct harness_rig *rig, int ms)
 {
     const struct json *event;
-
     return wait_event(rig, ms, &event) ? event : NULL;
 }
 
@@ -148,7 +138,6 @@ static void close_fd(int *fd)
 int harness_rig_wait(struct harness_rig *rig)
 {
     int status = 0;
-
     for (int ms = 0; waitpid(rig->pid, &status, WNOHANG) == 0; ms += 5) {
         if (ms > HARNESS_PATIENCE_MS)
             BUG("the harness does not end");
@@ -184,7 +173,6 @@ char *harness_request(const char *id, const char *script, double timeout, const 
 {
     struct strbuf line = STRBUF_INIT;
     struct json_writer w = json_begin(&line);
-
     json_open(&w, NULL, '{');
     json_add_str(&w, "execution_id", id);
     json_add_str(&w, "script", script);
@@ -200,7 +188,6 @@ char *harness_request(const char *id, const char *script, double timeout, const 
 void harness_tell(struct strbuf *out, const struct json *event)
 {
     const char *type = json_str(json_get(event, "type"), "?");
-
     if (strcmp(type, "log") == 0) {
         strbuf_addf(out, "log %s %s", json_str(json_get(event, "level"), "?"),
                     json_str(json_get(event, "message"), "?"));
@@ -224,12 +211,10 @@ const char *harness_says_with(struct harness_rig *rig, const char *script, doubl
     CLEANUP(free) char *id = xasprintf("r%u", ++rig->count);
     CLEANUP(free) char *line = harness_request(id, script, timeout, more);
     const char *type;
-
     rig->message = rig->traceback = NULL;
     harness_rig_send(rig, line, strlen(line));
     do {
         const struct json *event = harness_rig_event(rig);
-
         if (!event)
             BUG("the harness ended during a script:\n%s", script);
         if (strcmp(json_str(json_get(event, "execution_id"), ""), id) != 0)

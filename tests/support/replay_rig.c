@@ -30,7 +30,6 @@ void again_init(struct again *again, const char *path)
 {
     struct err err = ERR_INIT;
     struct engine_config *config = &again->rig.config;
-
     turn_rig_init(&again->rig);
     again->recording = recording_open(path, &err);
     if (!again->recording)
@@ -71,10 +70,8 @@ void again_release(struct again *again)
 void again_check_none(const struct again *again)
 {
     const struct divergence *first = divergences_at(again->divergences, 0);
-
     if (first) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
         divergence_write(&text, first);
         fail_msg("%s", text.buf);
     }
@@ -86,7 +83,6 @@ void again_check_none(const struct again *again)
 void made_init(struct made *made)
 {
     struct turn_rig *rig = &made->rig;
-
     turn_rig_init(rig);
     fake_tool_init(&made->look, "look", EFFECT_READ_ONLY);
     made->look.takes_ms = 300;
@@ -133,7 +129,6 @@ void made_decide(struct turn_rig *rig, const struct question *question)
     struct event_hunk_choice_list second = HUNKS("n.txt", 2, 2);
     struct intent intent = answer_yes(question);
     struct change_set *edited = NULL;
-
     if (strncmp(question->call_id, "no", 2) == 0)
         intent = answer_no(question, "not like this");
     if (strncmp(question->call_id, "part", 4) == 0)
@@ -151,7 +146,6 @@ void made_decide(struct turn_rig *rig, const struct question *question)
 static void say_everything(struct turn_rig *rig)
 {
     struct fake_answer *a = replay_answer(rig);
-
     a->takes_us = 1200000;
     a->usage = (struct usage){.input = 100, .output = 10, .cache_read = 3};
     fake_answer_call(a, "l", "look", "{\"at\":1}");
@@ -183,8 +177,6 @@ static void say_everything(struct turn_rig *rig)
 void made_everything(struct made *made)
 {
     struct turn_rig *rig = &made->rig;
-    struct fake_answer *look;
-
     made_init(made);
     rig->config.thinking = THINKING_LOW;
     rig->config.ask_timeout_ms = 9000;
@@ -192,7 +184,7 @@ void made_everything(struct made *made)
     rig->answer_after_us = 800000;
     turn_check_open(rig, made->path);
     say_everything(rig);
-    look = fake_provider_reflection(rig->model);
+    struct fake_answer *look = fake_provider_reflection(rig->model);
     look->text = "I see.";
     look->usage = (struct usage){.input = 40, .output = 4};
     fake_provider_reflection(rig->model)->text = "I see that too.";

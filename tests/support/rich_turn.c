@@ -29,7 +29,6 @@ static void strike(struct rich_turn *rich)
 static void strike_soon(struct loop_task *task)
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)task - offsetof(struct rich_turn, strike_task));
-
     if (rich->rounds-- > 0)
         loop_post(rich->rig.loop, task, strike_soon);
     else
@@ -47,7 +46,6 @@ static void step(struct loop_task *task)
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)task - offsetof(struct rich_turn, step_task));
     struct held_view view;
-
     /* An intent may be refused here because another event came first. */
     if (engine_held(rich->rig.engine, &view))
         turn_check_submit(&rich->rig, &(struct intent){.type = INTENT_STEP});
@@ -56,7 +54,6 @@ static void step(struct loop_task *task)
 static void hear(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct rich_turn *rich = rich_of_sink(sink);
-
     (void)session;
     if (rich->at_event && rich->rig.event_count == rich->at_event)
         loop_post(rich->rig.loop, &rich->strike_task, strike_soon);
@@ -68,7 +65,6 @@ static void hear(struct sink *sink, const struct event *event, const struct sess
 static void answer_question(struct turn_rig *rig, const struct question *question)
 {
     struct rich_turn *rich = (struct rich_turn *)((char *)rig - offsetof(struct rich_turn, rig));
-
     if (strcmp(question->call_id, "e") == 0 && !rich->meddled) {
         turn_rig_file(rig, "b.txt", "one\ntwo\nthree\n");
         rich->meddled = true;
@@ -82,7 +78,6 @@ static void answer_question(struct turn_rig *rig, const struct question *questio
 static char *make_long_output(void)
 {
     struct strbuf text = STRBUF_INIT;
-
     strbuf_addstr(&text, "{\"lines\":[");
     for (int i = 0; i < 500; i++)
         strbuf_addf(&text, "%s\"this is line number %d of very many\"", i ? "," : "", i);
@@ -93,7 +88,6 @@ static char *make_long_output(void)
 static void init_tools(struct rich_turn *rich)
 {
     struct turn_rig *rig = &rich->rig;
-
     fake_tool_init(&rich->look, "look", EFFECT_READ_ONLY);
     rich->look.takes_ms = 200;
     rich->look.says = "looking\n";
@@ -120,7 +114,6 @@ static void init_answers(struct rich_turn *rich)
     static const char *const pieces[] = {"I ", "will", NULL};
     struct fake_provider *model = rich->rig.model;
     struct fake_answer *a = fake_provider_answer(model);
-
     a->text = "I will";
     a->deltas = pieces;
     a->takes_us = 1000000;
@@ -172,7 +165,6 @@ void rich_turn_init(struct rich_turn *rich)
 void rich_turn_run(struct rich_turn *rich)
 {
     struct turn_rig *rig = &rich->rig;
-
     turn_check_open(rig, rich->journal);
     if (rich->at_us >= 0)
         loop_timer_start(rig->loop, &rich->strike_timer, rich->at_us, strike_due);

@@ -32,7 +32,6 @@ int main(int argc, char **argv)
     size_t count = (size_t)(__stop_keyturn_tests - __start_keyturn_tests);
     CLEANUP(free) const struct test_case **sorted = xcalloc(count, sizeof(*sorted));
     CLEANUP(free) struct CMUnitTest *tests = xcalloc(count, sizeof(*tests));
-
     /* The compiler may have put them in any order. Two tests of one line, made by a macro, keep their order. */
     memcpy(sorted, __start_keyturn_tests, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), compare_lines);

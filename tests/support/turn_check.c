@@ -63,12 +63,9 @@ static struct call_row *find_ask(struct walk *walk, const char *ask)
 static void add_calls(struct walk *walk, const char *text)
 {
     const struct json *list = json_parse(&walk->arena, text, strlen(text), NULL);
-
     json_each (call, list) {
-        struct call_row *row;
-
         GROW(walk->calls, walk->call_count, walk->call_room);
-        row = &walk->calls[walk->call_count++];
+        struct call_row *row = &walk->calls[walk->call_count++];
         *row = (struct call_row){.turn = walk->event->turn};
         snprintf(row->id, sizeof(row->id), "%s", json_str(json_get(call, "id"), ""));
         PROMISE(walk, row->id[0] && find_call(walk, row->id) == row);
@@ -79,7 +76,6 @@ static void check_call(struct walk *walk)
 {
     const struct event *event = walk->event;
     struct call_row *row;
-
     switch (event->type) {
     case EVENT_TOOL_STARTED:
         row = find_call(walk, event->tool_started.call);
@@ -137,7 +133,6 @@ static void check_call(struct walk *walk)
 static void check_turn(struct walk *walk)
 {
     const struct event *event = walk->event;
-
     switch (event->type) {
     case EVENT_TURN_STARTED:
         PROMISE(walk, walk->turn == 0 && event->turn > 0);
@@ -180,7 +175,6 @@ void turn_check_promises(const struct turn_rig *rig, bool whole)
 {
     CLEANUP(walk) struct walk walk = {.rig = rig};
     const struct session *session = engine_session(rig->engine);
-
     for (size_t i = 0; i < rig->event_count; i++) {
         walk.event = &rig->events[i];
         PROMISE(&walk, walk.event->seq == (int64_t)i + 1);
@@ -199,10 +193,8 @@ void turn_check_checkpoints(const struct turn_rig *rig)
     CLEANUP(free)
     char *list = scratch_exists(&rig->scratch, "checkpoints/.") ? scratch_list(&rig->scratch, "checkpoints") : NULL;
     char *rest = list;
-
     for (const char *id; (id = strsep(&rest, " ")) && *id;) {
         bool named = false;
-
         for (size_t i = 0; i < rig->event_count; i++)
             named |= rig->events[i].type == EVENT_CHECKPOINT_SAVED &&
                      strcmp(rig->events[i].checkpoint_saved.checkpoint, id) == 0;
@@ -223,7 +215,6 @@ void turn_check_open(struct turn_rig *rig, const char *journal)
 {
     struct err err = ERR_INIT;
     struct journal *file = journal_create(journal, &rig->clock.base, &err);
-
     if (file)
         rig->engine = engine_new(&rig->config, file, &rig->sink, &err);
     if (!rig->engine)
@@ -235,10 +226,8 @@ void turn_check_open(struct turn_rig *rig, const char *journal)
 const char *turn_check_story(struct turn_rig *rig, size_t first)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     for (size_t i = first; i < rig->event_count; i++) {
         const struct event *event = &rig->events[i];
-
         strbuf_addf(&text, "%s%s", text.len ? " " : "", event->type_name);
         if (event->type == EVENT_HELD)
             strbuf_addf(&text, "(%s)", event->held.gate);
@@ -281,7 +270,6 @@ size_t turn_check_place(const struct turn_rig *rig, enum event_type type, const 
     for (size_t i = 0; i < rig->event_count; i++) {
         const struct event *event = &rig->events[i];
         const char *of = call_of(event);
-
         if (event->type == type && (!call || (of && strcmp(of, call) == 0)) && n-- == 0)
             return i;
     }
@@ -292,14 +280,12 @@ size_t turn_check_place(const struct turn_rig *rig, enum event_type type, const 
 const struct json *turn_check_value(struct turn_rig *rig, const char *json, const char *path)
 {
     const struct json *value = json ? json_parse(&rig->arena, json, strlen(json), NULL) : NULL;
-
     for (const char *at = path; *at && value;) {
         if (*at == '[') {
             value = json_at(value, strtoul(at + 1, NULL, 10));
             at += strcspn(at, "]") + 1;
         } else {
             size_t len = strcspn(at, ".[");
-
             value = json_get(value, arena_memdup0(&rig->arena, at, len));
             at += len;
         }
@@ -311,7 +297,6 @@ const struct json *turn_check_value(struct turn_rig *rig, const char *json, cons
 const char *turn_check_json(struct turn_rig *rig, const char *json, const char *path)
 {
     const struct json *value = turn_check_value(rig, json, path);
-
     if (!value)
         return "";
     if (value->type == JSON_STRING)
@@ -322,7 +307,6 @@ const char *turn_check_json(struct turn_rig *rig, const char *json, const char *
 const char *turn_check_outcome(struct turn_rig *rig, const char *call)
 {
     const struct event *event = turn_rig_finished(rig, call);
-
     if (!event)
         return "";
     if (strcmp(event->tool_finished.outcome, "denied") != 0)
@@ -334,10 +318,8 @@ const char *turn_check_message(const struct turn_rig *rig, const char *call)
 {
     const struct message_list *messages = turn_rig_messages(rig);
     const char *text = NULL;
-
     for (size_t i = 0; messages && i < messages->count; i++) {
         const struct message *message = &messages->items[i];
-
         if (message->role != ROLE_TOOL || strcmp(message->call_id, call) != 0)
             continue;
         if (text)
@@ -359,7 +341,6 @@ const struct event_turn_finished *turn_check_finished(const struct turn_rig *rig
 const char *turn_check_submit(struct turn_rig *rig, const struct intent *intent)
 {
     static struct err err;
-
     err = (struct err)ERR_INIT;
     return engine_submit(rig->engine, intent, &err) < 0 ? err.text : "";
 }

@@ -18,7 +18,6 @@ static void give_answer(struct loop_timer *timer)
 {
     struct turn_rig *rig = (struct turn_rig *)((char *)timer - offsetof(struct turn_rig, answer_timer));
     const struct question *question = engine_question(rig->engine);
-
     if (rig->answer && question)
         rig->answer(rig, question);
 }
@@ -28,11 +27,9 @@ static void keep_event(struct sink *sink, const struct event *event, const struc
     struct turn_rig *rig = rig_of_sink(sink);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct err err = ERR_INIT;
-    char *copy;
-
     (void)session;
     event_encode(&line, event);
-    copy = arena_memdup0(&rig->arena, line.buf, line.len);
+    char *copy = arena_memdup0(&rig->arena, line.buf, line.len);
     GROW(rig->events, rig->event_count, rig->event_room);
     if (event_decode(&rig->events[rig->event_count], &rig->arena, copy, line.len, &err) < 0)
         BUG("an event that cannot be read back: %s: %s", err.text, copy);
@@ -57,7 +54,6 @@ void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
     CLEANUP(free) char *work = NULL;
     CLEANUP(free) char *artifacts = NULL;
     CLEANUP(free) char *checkpoints = NULL;
-
     *rig = (struct turn_rig){.config = config, .sink = {.event = keep_event}};
     fake_clock_init(&rig->clock);
     rig->loop = loop_new(clock ? clock : &rig->clock.base);
@@ -98,7 +94,6 @@ void turn_rig_release(struct turn_rig *rig)
 void turn_rig_add_tool(struct turn_rig *rig, const struct tool *tool)
 {
     struct err err = ERR_INIT;
-
     if (registry_add(rig->config.registry, tool, &err) < 0)
         BUG("%s", err.text);
 }
@@ -113,7 +108,6 @@ void turn_rig_open(struct turn_rig *rig)
 {
     struct err err = ERR_INIT;
     struct journal *journal = journal_create(NULL, loop_clock(rig->loop), &err);
-
     if (journal)
         rig->engine = engine_new(&rig->config, journal, &rig->sink, &err);
     if (!rig->engine)
@@ -123,7 +117,6 @@ void turn_rig_open(struct turn_rig *rig)
 void turn_rig_submit(struct turn_rig *rig, const struct intent *intent)
 {
     struct err err = ERR_INIT;
-
     if (engine_submit(rig->engine, intent, &err) < 0)
         BUG("an intent was refused: %s", err.text);
 }
@@ -153,35 +146,30 @@ void turn_rig_turn(struct turn_rig *rig, const char *prompt)
 void turn_rig_say_yes(struct turn_rig *rig, const struct question *question)
 {
     struct intent yes = answer_yes(question);
-
     turn_rig_submit(rig, &yes);
 }
 
 void turn_rig_say_no(struct turn_rig *rig, const struct question *question)
 {
     struct intent no = answer_no(question, NULL);
-
     turn_rig_submit(rig, &no);
 }
 
 void turn_rig_file(struct turn_rig *rig, const char *path, const char *content)
 {
     CLEANUP(free) char *name = xasprintf("work/%s", path);
-
     scratch_write(&rig->scratch, name, content);
 }
 
 char *turn_rig_read(const struct turn_rig *rig, const char *path)
 {
     CLEANUP(free) char *name = xasprintf("work/%s", path);
-
     return scratch_read(&rig->scratch, name, NULL);
 }
 
 size_t turn_rig_count(const struct turn_rig *rig, enum event_type type)
 {
     size_t count = 0;
-
     for (size_t i = 0; i < rig->event_count; i++)
         count += rig->events[i].type == type;
     return count;

@@ -73,7 +73,6 @@ TEST_WITH(environment_folder_and_path, child_rig_set_up, child_rig_tear_down)
     assert_int_equal(file_mkdirs(decoy, 0755, &err), 0); /* a folder of that name is not a program */
     CLEANUP(free) char *path = xasprintf("PATH=/nowhere::%s:%s:/usr/bin:/bin", blind, folder);
     CLEANUP(free) char *real = realpath(folder, NULL);
-
     const char *argv[] = {"keyturn-test-program", "a b", NULL};
     const char *env[] = {"COLOR=blue", path, NULL};
     struct seen_child child;

@@ -27,7 +27,6 @@ TEST(names_of_kept_outputs_do_not_count)
         struct event was = {.type = EVENT_TOOL_FINISHED, .tool_finished = {.result = &recorded}};
         struct event is = {.type = EVENT_TOOL_FINISHED, .tool_finished = {.result = &got}};
         struct difference first;
-
         for (size_t k = 0; k < layout.count; k++)
             if (strcmp(layout.fields[k].name, "result") == 0)
                 result = &layout.fields[k];

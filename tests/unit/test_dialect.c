@@ -57,7 +57,6 @@ static void writes_no(const struct message_list *messages, const struct asking *
 /* A conversation in the middle of a tool loop: two calls, whose results came in the other order. */
 static void converse(struct message_list *list)
 {
-    struct message *message;
     message_list_init(list);
     message_list_add(list, ROLE_SYSTEM, "Be careful.");
     message_list_add(list, ROLE_SYSTEM, "today: x");
@@ -65,7 +64,7 @@ static void converse(struct message_list *list)
     message_list_add(list, ROLE_ASSISTANT, "Yes.");
     message_list_add(list, ROLE_SYSTEM, "pack");
     message_list_add(list, ROLE_USER, "Read \"a\".");
-    message = message_list_add(list, ROLE_ASSISTANT, "");
+    struct message *message = message_list_add(list, ROLE_ASSISTANT, "");
     message_add_call(message, "c:1", "read_file", "{\"path\": \"a\"}");
     message_add_call(message, "c2", "read_file", "{\"pa");
     message_list_add(list, ROLE_TOOL, "no JSON")->call_id = xstrdup("c2");
@@ -119,11 +118,10 @@ TEST(conversation_is_written_for_openai)
 TEST(result_that_is_none_is_marked_where_there_is_a_mark_for_it)
 {
     struct message_list list;
-    struct message *result;
     message_list_init(&list);
     message_list_add(&list, ROLE_USER, "x");
     message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
-    result = message_list_add(&list, ROLE_TOOL, "denied");
+    struct message *result = message_list_add(&list, ROLE_TOOL, "denied");
     result->call_id = xstrdup("c1");
     result->failed = true;
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},

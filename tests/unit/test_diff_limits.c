@@ -19,7 +19,6 @@ static struct diff *compare(const struct strbuf *old, const struct strbuf *new)
 {
     struct err err = ERR_INIT;
     struct diff *diff = diff_new("f", old->buf, old->len, new->buf, new->len, &err);
-
     assert_non_null(diff);
     return diff;
 }
@@ -27,7 +26,6 @@ static struct diff *compare(const struct strbuf *old, const struct strbuf *new)
 static void check_end(const struct diff *diff, const char *end)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     diff_write(&text, diff, "f", true, true);
     assert_true(text.len > strlen(end));
     assert_string_equal(text.buf + text.len - strlen(end), end);
@@ -37,13 +35,11 @@ static void check_end(const struct diff *diff, const char *end)
 TEST(many_changed_lines_are_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     for (int i = 0; i < 150000; i++) {
         strbuf_addf(&old, "%d\n", i);
         strbuf_addf(&new, "%d!\n", i);
     }
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_true(diff->cut);
     assert_false(diff->estimate);
     assert_int_equal(diff->added, 150000);
@@ -56,11 +52,9 @@ TEST(many_changed_lines_are_cut)
 TEST(much_text_is_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     for (int i = 0; i < 6000; i++)
         strbuf_addf(&new, "%01000d\n", i);
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_true(diff->cut);
     assert_int_equal(diff->added, 6000);
     assert_in_range(diff->line_count, 4000, 4300);
@@ -71,11 +65,9 @@ TEST(much_text_is_cut)
 TEST(what_fits_is_not_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     add_lines(&old, 90000, 1, 1000000);
     add_lines(&new, 90000, 2, 1000000);
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_false(diff->cut);
     assert_int_equal(diff->added - diff->removed, 0);
     diff_free(diff);
@@ -85,15 +77,13 @@ TEST(what_fits_is_not_cut)
 TEST(what_cannot_be_compared_is_counted)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     strbuf_addstr(&old, "same\nsame again\n");
     strbuf_addstr(&new, "same\nsame again\n");
     add_lines(&old, 900000, 1, 1000);
     add_lines(&new, 900000, 2, 1000);
     strbuf_addstr(&old, "at the end\nso\nlast\n");
     strbuf_addstr(&new, "at the end\nso\nlast\n");
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_true(diff->cut);
     assert_true(diff->estimate);
     assert_int_equal(diff->hunk_count, 0);
@@ -107,8 +97,6 @@ TEST(what_cannot_be_compared_is_counted)
 TEST(large_file_with_few_edits)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     for (int i = 0; i < 900000; i++) {
         strbuf_addf(&old, "%d\n", i % 5000);
         if (i % 100000 == 7)
@@ -116,7 +104,7 @@ TEST(large_file_with_few_edits)
         if (i % 100000 != 9)
             strbuf_addf(&new, "%d\n", i % 5000);
     }
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_false(diff->cut);
     assert_int_equal(diff->hunk_count, 9);
     assert_int_equal(diff->added, 18);
@@ -127,13 +115,11 @@ TEST(large_file_with_few_edits)
 TEST(large_binary_is_not_searched)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
-    struct diff *diff;
-
     strbuf_add(&old, "\0", 1);
     strbuf_add(&new, "\0x", 2);
     add_lines(&old, 400000, 1, 10);
     add_lines(&new, 400000, 2, 10);
-    diff = compare(&old, &new);
+    struct diff *diff = compare(&old, &new);
     assert_true(diff->binary);
     assert_false(diff->cut);
     diff_free(diff);
@@ -145,7 +131,6 @@ TEST(cut_difference_is_not_taken_in_parts)
     CLEANUP(strbuf) struct strbuf new = STRBUF_INIT;
     bool keep[1] = {false};
     struct err err = ERR_INIT;
-
     set->items = xcalloc(1, sizeof(*set->items));
     set->count = set->room = 1;
     set->items[0].path = xstrdup("f");

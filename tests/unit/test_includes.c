@@ -73,14 +73,12 @@ static void check_layer(const char *path, const char *header)
 {
     const char *slash = strchr(header, '/');
     CLEANUP(free) char *folder = NULL;
-
     if (!slash)
         return; /* a neighbor */
     folder = xmemdup0(header, (size_t)(slash - header));
     for (size_t i = 0; i < COUNT_OF(layers); i++) {
         size_t len = strlen(layers[i].folder);
         const char *own = strrchr(layers[i].folder, '/');
-
         if (strncmp(path, layers[i].folder, len) != 0 || path[len] != '/')
             continue;
         if (own && strcmp(own + 1, folder) == 0)
@@ -97,7 +95,6 @@ static void check_file(const char *path)
     CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, path);
     FILE *file = fopen(full, "r");
     char line[512], header[256];
-
     assert_non_null(file);
     files_seen++;
     while (fgets(line, sizeof(line), file)) {
@@ -114,13 +111,11 @@ static void walk(const char *path)
     CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, path);
     DIR *dir = opendir(full);
     struct dirent *entry;
-
     while (dir && (entry = readdir(dir))) {
         CLEANUP(free) char *below = xasprintf("%s/%s", path, entry->d_name);
         CLEANUP(free) char *target = xasprintf("%s/%s", SOURCE_DIR, below);
         const char *dot = strrchr(entry->d_name, '.');
         struct stat st;
-
         if (entry->d_name[0] == '.' || stat(target, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode))

@@ -319,7 +319,6 @@ TEST(a_full_disk_leaves_the_file_whole)
     struct journal *journal = must(journal_create(path, &clock.base, &err), &err);
     append(journal, started());
     CLEANUP(free) char *before = content(path);
-
     struct rlimit old, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);

@@ -9,7 +9,6 @@
 static void check(const struct mask *mask, const char *text, const char *expected)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-
     mask_text(&out, mask, text, strlen(text));
     assert_string_equal(out.buf, expected);
     assert_int_equal(mask_finds(mask, text, strlen(text)), strcmp(text, expected) != 0);
@@ -18,7 +17,6 @@ static void check(const struct mask *mask, const char *text, const char *expecte
 TEST(values_are_masked_wherever_they_stand)
 {
     struct mask mask = MASK_INIT;
-
     check(&mask, "nothing to hide", "nothing to hide");
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "KEY", "abc"); /* too short */
@@ -36,7 +34,6 @@ TEST(values_are_masked_wherever_they_stand)
 TEST(forms_of_a_value_are_masked)
 {
     struct mask mask = MASK_INIT;
-
     mask_add(&mask, "KEY", "a\\b\t\"c'd\x01é€😀");
     check(&mask, "<a\\b\t\"c'd\x01é€😀>", "<[secret KEY]>");
     check(&mask, "['a\\\\b\\t\"c\\'d\\x01é€😀']", "['[secret KEY]']");                     /* repr() */
@@ -54,7 +51,6 @@ TEST(forms_of_a_value_are_masked)
 TEST(any_escaped_spelling_is_masked)
 {
     struct mask mask = MASK_INIT;
-
     mask_add(&mask, "KEY", "s3cret");
     check(&mask, "\\u0073\\u0033\\u0063\\u0072\\u0065\\u0074", "[secret KEY]");
     check(&mask, "<\\u0073\\u0033cr\\u0065t>", "<[secret KEY]>");
@@ -66,7 +62,6 @@ TEST(any_escaped_spelling_is_masked)
 TEST(lines_of_a_value_are_masked)
 {
     struct mask mask = MASK_INIT;
-
     mask_add(&mask, "KEY", "first-line\r\nshort\n\nsecond'\"line\n");
     check(&mask, "first-line\r\nshort\n\nsecond'\"line\n", "[secret KEY]");
     check(&mask, "first-line and short", "[secret KEY] and short");
@@ -78,7 +73,6 @@ TEST(lines_of_a_value_are_masked)
 TEST(the_longest_value_wins)
 {
     struct mask mask = MASK_INIT;
-
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "MORE", "secret-and-more");
     check(&mask, "secret-and-more secret-and", "[secret MORE] [secret KEY]-and");
@@ -91,14 +85,12 @@ TEST(values_in_two_pieces)
     const char *text = "xsecresecret-and-mosecret secsecret-and-morese\\u0073ecret \\u0073e";
     struct mask mask = MASK_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
-
     mask_add(&mask, "KEY", "secret");
     mask_add(&mask, "KEY", "secret-and-more");
     mask_text(&whole, &mask, text, strlen(text));
     for (size_t cut = 0; cut <= strlen(text); cut++) {
         CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
         size_t taken = mask_part(&out, &mask, text, cut);
-
         assert_true(taken <= cut);
         taken += mask_part(&out, &mask, text + taken, strlen(text) - taken);
         mask_text(&out, &mask, text + taken, strlen(text) - taken);

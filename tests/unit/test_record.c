@@ -42,7 +42,6 @@ TEST(records_of_each_kind)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         struct record record = record_parse(&arena, cases[i].line, strlen(cases[i].line));
-
         if (record.kind != cases[i].kind)
             fail_msg("%s is of kind %d", cases[i].line, record.kind);
         if (cases[i].text)
@@ -57,7 +56,6 @@ TEST(depth_is_bounded)
     for (size_t depth = RECORD_DEPTH_MAX - 1; depth <= RECORD_DEPTH_MAX + 1; depth++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-
         strbuf_addch(&line, 'R');
         for (size_t i = 0; i < depth; i++)
             strbuf_addch(&line, '[');
@@ -74,7 +72,6 @@ TEST(too_long_line_is_reported_and_the_next_is_read)
     CLEANUP(free) char *chunk = xmalloc(1 << 20);
     struct record_reader reader;
     struct record record;
-
     memset(chunk, 'x', 1 << 20);
     record_reader_init(&reader);
     for (int i = 0; i < 12; i++) {
@@ -98,7 +95,6 @@ TEST(text_comes_back_as_it_was)
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct record_reader reader;
     struct record record;
-
     record_write_text(&line, RECORD_STDERR, bytes, sizeof(bytes) - 1);
     record_reader_init(&reader);
     record_reader_add(&reader, line.buf, line.len);

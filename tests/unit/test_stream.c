@@ -36,11 +36,9 @@ static void heard(struct rig *rig, const char *expected)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
-
     for (const char *line = rig->sink.out.buf, *end; (end = strchr(line, '\n')); line = end + 1) {
         struct err err = ERR_INIT;
         const struct json *event = json_parse(&arena, line, (size_t)(end - line), &err);
-
         assert_non_null(event);
         assert_string_equal(json_str(json_get(event, "level"), ""), "stdout");
         strbuf_addf(&told, "%s|", json_str(json_get(event, "message"), ""));
@@ -52,7 +50,6 @@ static void heard(struct rig *rig, const char *expected)
 TEST(lines_are_events)
 {
     struct rig rig;
-
     rig_init(&rig);
     say(&rig, "one\ntwo\n\nthr");
     heard(&rig, "one|two||");
@@ -73,7 +70,6 @@ TEST(lines_are_events)
 TEST(characters_stay_whole)
 {
     struct rig rig;
-
     rig_init(&rig);
     say(&rig, "\xe2\x82");
     stream_flush(&rig.stream, &rig.sink);
@@ -94,7 +90,6 @@ TEST(long_lines_come_in_pieces)
     struct rig rig;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t events = 0;
-
     rig_init(&rig);
     for (int i = 0; i < 10000; i++)
         strbuf_addstr(&text, "\xe2\x82\xac");
@@ -110,7 +105,6 @@ TEST(long_lines_come_in_pieces)
 TEST(secrets_are_masked_across_lines_and_pieces)
 {
     struct rig rig;
-
     rig_init(&rig);
     mask_add(&rig.sink.mask, "KEY", "one\ntwo!");
     say(&rig, "see one\n");

@@ -20,7 +20,6 @@ static const struct vector_field thinking_fields[] = {
 void area_thinking(struct vector *v)
 {
     struct thinking thinking;
-
     if (in_has(v, "text"))
         got_text(
             v, "level",
@@ -30,7 +29,6 @@ void area_thinking(struct vector *v)
         const char *name = thinking_level_name((enum thinking_level)level);
         const struct json *want = wants(v, name);
         int tokens = thinking_tokens((enum thinking_level)level);
-
         if (want && want->type == JSON_NULL && tokens == 0)
             continue;
         got_int(v, name, tokens);
@@ -52,7 +50,6 @@ void area_thinking(struct vector *v)
 static int64_t wall_of_date(struct vector *v, const char *date)
 {
     struct tm day = {0};
-
     if (sscanf(date, "%d-%d-%d", &day.tm_year, &day.tm_mon, &day.tm_mday) != 3)
         vector_fail(v, "expected input.today to be a date got %s", date);
     day.tm_year -= 1900;
@@ -74,7 +71,6 @@ static bool same_meaning(const char *want, const char *got)
     size_t a = strlen(want), b = strlen(got);
     const char *longer = a > b ? want : got, *shorter = a > b ? got : want;
     size_t l = a > b ? a : b, s = a > b ? b : a;
-
     if (l == s)
         return strcmp(want, got) == 0;
     return (strncmp(longer, shorter, s) == 0 && longer[s] == ' ') ||
@@ -87,11 +83,9 @@ static void got_messages(struct vector *v, const struct message_list *messages)
     const char **meanings = arena_calloc(&v->arena, messages->count, sizeof(*meanings));
     const struct json *want = wants(v, "meaning");
     CLEANUP(strbuf) struct strbuf texts = STRBUF_INIT;
-
     for (size_t i = 0; i < messages->count; i++) {
         const struct message *message = &messages->items[i];
         const char *given = json_str(json_at(want, i), NULL);
-
         roles[i] = role_name(message->role);
         meanings[i] = given && same_meaning(given, message->meaning) ? given : message->meaning;
         strbuf_addf(&texts, "%s\n", message->text);
@@ -107,7 +101,6 @@ static void got_hashes(struct vector *v, char (*hashes)[HASH_SHA256_HEX], size_t
     json_each (member, v->expect) {
         size_t a, b;
         int end = 0;
-
         if (sscanf(member->key, "h%zu_equals_h%zu%n", &a, &b, &end) != 2 || member->key[end] || a < 1 || b < 1 ||
             a > count || b > count)
             continue;
@@ -146,7 +139,6 @@ void area_preparer(struct vector *v)
     make_history(&history, in_int(v, "history", 0));
     for (size_t i = 0; i < count; i++) {
         struct preparation preparation;
-
         input.system_prompt = prompts ? json_str(json_at(prompts, i), "") : input.system_prompt;
         prepare_turn(&preparation, &input);
         memcpy(hashes[i], preparation.render_hash, sizeof(hashes[i]));
@@ -183,7 +175,6 @@ struct finalizing {
 static int step_called(void *data, enum finalize_step step, struct err *err)
 {
     struct finalizing *f = data;
-
     f->called[step]++;
     if (f->order_count < COUNT_OF(f->order))
         f->order[f->order_count++] = steps[step].word;
@@ -244,10 +235,8 @@ static struct finalize_hooks read_hooks(struct vector *v, struct finalizing *f)
         .learner = in_is_null(v, steps[FINALIZE_LEARNER].collaborator) ? NULL : on_learner,
         .judges = in_is_null(v, steps[FINALIZE_JUDGES].collaborator) ? NULL : on_judges,
     };
-
     json_each (name, in_get(v, "failing_steps")) {
         bool known = false;
-
         for (int step = 0; step < FINALIZE_STEP_COUNT; step++)
             if (strcmp(json_str(name, ""), steps[step].word) == 0)
                 known = f->fails[step] = true;
@@ -261,7 +250,6 @@ static struct finalize_hooks read_hooks(struct vector *v, struct finalizing *f)
 static struct citation *make_citations(struct vector *v, int64_t local, int64_t web)
 {
     struct citation *list = arena_calloc(&v->arena, (size_t)(local + web) + 1, sizeof(*list));
-
     for (int64_t i = 0; i < local + web; i++)
         list[i] = (struct citation){
             .ref = arena_printf(&v->arena, i < local ? "notes/%lld.md" : "https://site/%lld", (long long)i),
@@ -272,7 +260,6 @@ static struct citation *make_citations(struct vector *v, int64_t local, int64_t 
 static void got_finalization(struct vector *v, const struct finalization *done)
 {
     int64_t shown[2] = {0, 0};
-
     for (size_t i = 0; i < done->citation_count; i++)
         if (strstr(done->text, done->citations[i].ref))
             shown[done->citations[i].web]++;
@@ -304,18 +291,15 @@ void area_finalizer(struct vector *v)
         .citation_count = (size_t)(local + web),
         .usage = {.input = 1, .output = 1},
     };
-
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < (tokens ? tokens->count : 1); i++) {
         const struct json *counts = json_at(tokens, i);
-        struct finalization done;
         int before = f.called[FINALIZE_USAGE];
-
         if (counts)
             input.usage = (struct usage){json_int(json_at(counts, 0), 0), json_int(json_at(counts, 1), 0),
                                          json_int(json_at(counts, 2), 0), json_int(json_at(counts, 3), 0)};
         f.order_count = 0;
-        done = finalize_turn(&input, &hooks);
+        struct finalization done = finalize_turn(&input, &hooks);
         json_add_bool(&w, NULL, f.called[FINALIZE_USAGE] > before);
         got_finalization(v, &done);
         finalization_release(&done);
@@ -336,10 +320,8 @@ void area_reflection(struct vector *v)
     const char *model = in_text(v, "model", NULL), *says = in_text(v, "answer", NULL);
     bool expired = in_flag(v, "expired");
     double left_s = in_num(v, "remaining_s", expired ? -1 : 30);
-    const struct event *reflection;
     const struct fake_request *request = NULL;
     int64_t asked = 0;
-
     turn_rig_init(&rig);
     fake_tool_init(&fails, "fails", EFFECT_READ_ONLY);
     fails.error = "told to fail";
@@ -365,7 +347,7 @@ void area_reflection(struct vector *v)
         request = rig.model->requests[i].reflection ? &rig.model->requests[i] : request;
         asked += rig.model->requests[i].reflection;
     }
-    reflection = turn_rig_event(&rig, EVENT_REFLECTION, 0);
+    const struct event *reflection = turn_rig_event(&rig, EVENT_REFLECTION, 0);
     got_text(v, "reflection", reflection ? reflection->reflection.text : NULL);
     got_bool(v, "should_continue", reflection && reflection->reflection.should_continue);
     got_bool(v, "is_result", reflection != NULL);

@@ -69,7 +69,6 @@ static void note_run(struct paragraph *flow, bool confirmed)
 static void counted_work(struct tool_run *run, struct tool_reply *reply)
 {
     const struct counted *counted = run->tool->data;
-
     note_run(counted->flow, run->confirm_write);
     run->tool = counted->real;
     counted->real->work(run, reply);
@@ -79,7 +78,6 @@ static void counted_work(struct tool_run *run, struct tool_reply *reply)
 static void add_counted(struct paragraph *flow, const struct tool *real)
 {
     struct counted *counted = &flow->counted[flow->counted_count++];
-
     if (flow->counted_count > COUNT_OF(flow->counted))
         BUG("too many tools");
     *counted = (struct counted){.tool = *real, .real = real, .flow = flow};
@@ -128,14 +126,12 @@ static void answer(struct turn_rig *rig, const struct question *question)
     struct paragraph *flow = rig->data;
     struct intent no = answer_no(question, flow->reason);
     struct err err = ERR_INIT;
-
     flow->asked_tool = arena_strdup(&flow->v->arena, question->tool);
     if (flow->external && !question->again)
         turn_rig_file(rig, flow->path, flow->external);
     if (flow->raises) {
         /* Whoever is asked fails to say anything that counts: the answer is to another question. */
         struct intent stray = answer_yes(question);
-
         stray.answer.digest = "none";
         if (engine_submit(rig->engine, &stray, &err) == 0)
             vector_fail(flow->v, "expected an answer to something else to be refused got it taken");
@@ -152,7 +148,6 @@ static void answer(struct turn_rig *rig, const struct question *question)
 static void count(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct paragraph *flow = (struct paragraph *)((char *)sink - offsetof(struct paragraph, sink));
-
     (void)session;
     if (event->type == EVENT_CHECKPOINT_SAVED && event->checkpoint_saved.call)
         atomic_fetch_add(&flow->saved, 1);
@@ -178,7 +173,6 @@ static void open_rig(struct paragraph *flow)
 {
     struct vector *v = flow->v;
     bool no_store = in_has(v, "checkpoint_store") && !in_bool(v, "checkpoint_store", true);
-
     flow->rig.data = flow;
     flow->rig.answer = answer;
     flow->rig.sink.next = &flow->sink;
@@ -213,7 +207,6 @@ static void read_files(struct paragraph *flow)
     const struct json *args = in_get(v, "args");
     const char *old = json_str(json_get(args, "old"), NULL);
     const struct json *external = in_get(v, "external_change");
-
     flow->path = json_str(json_get(args, "path"), json_str(json_get(args, "from"), FILE_NAME));
     flow->before = old ? arena_printf(&v->arena, "%s\n", old) : FILE_BEFORE;
     if (!in_is_null(v, "before"))
@@ -238,7 +231,6 @@ static void choose_tool(struct paragraph *flow)
     const struct json *result = in_get(v, "tool_result");
     bool foreign = in_flag(v, "diff_fails") || result, again = in_flag(v, "tool_always_asks");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     turn_rig_no_tools(&flow->rig);
     fake_tool_init(&flow->fake, name ? name : "writes", EFFECT_LOCAL_WRITE);
     fake_tool_on_pool(&flow->fake);
@@ -267,10 +259,8 @@ static const char *shown_diff(struct paragraph *flow)
     const struct event *proposed = turn_rig_event(&flow->rig, EVENT_WRITE_PROPOSED, 0);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     bool any = false;
-
     json_each (file, proposed ? vector_parse(flow->v, event_json(proposed, "files")) : NULL) {
         const char *diff = json_str(json_get(file, "diff"), NULL);
-
         any = any || diff;
         strbuf_addstr(&text, diff ? diff : "");
     }
@@ -288,7 +278,6 @@ static void got_flow(struct paragraph *flow)
     CLEANUP(strbuf) struct strbuf args = STRBUF_INIT;
     struct json_writer w = json_begin(&args);
     int executions = atomic_load(&flow->executions), confirmed = atomic_load(&flow->confirmed);
-
     if (!flow->counted[0].real->work)
         vector_fail(v, "expected a tool whose executions can be counted got %s", flow->tool);
     json_open(&w, NULL, '[');
@@ -324,7 +313,6 @@ static void run_step(struct paragraph *flow, const char *step)
     struct err err = ERR_INIT;
     CLEANUP(free) char *name = NULL;
     const struct tool *tool;
-
     if (strcmp(step, "undo") == 0) {
         if (engine_submit(flow->rig.engine, &(struct intent){.type = INTENT_UNDO}, &err) < 0)
             vector_fail(flow->v, "expected an undo got it refused: %s", err.text);
@@ -348,7 +336,6 @@ static void run_steps(struct paragraph *flow, const struct json *steps)
 {
     CLEANUP(free) char *new_file = NULL;
     CLEANUP(free) char *old_file = NULL;
-
     flow->after = FILE_AFTER;
     flow->before = FILE_BEFORE;
     turn_rig_file(&flow->rig, "old.txt", FILE_BEFORE);
@@ -373,7 +360,6 @@ static void run_steps(struct paragraph *flow, const struct json *steps)
 void area_confirm_flow(struct vector *v)
 {
     struct paragraph *flow = arena_calloc(&v->arena, 1, sizeof(*flow));
-
     flow->v = v;
     turn_rig_init(&flow->rig);
     if (in_has(v, "steps")) {

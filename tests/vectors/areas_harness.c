@@ -42,24 +42,20 @@ static const char *program_path(struct vector *v)
 {
     char own[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    char *slash;
-
     if (len <= 0)
         BUG("no path of our own");
     own[len] = '\0';
-    slash = strrchr(own, '/');
+    char *slash = strrchr(own, '/');
     return arena_printf(&v->arena, "%.*s/keyturn-harness", (int)(slash - own), own);
 }
 
 static void set_up(struct vector *v, struct harness_rig *rig)
 {
     size_t count = 0;
-
     harness_rig_init(rig, program_path(v));
     const struct json *files = in_get(v, "tools");
     json_each (file, files && files->type == JSON_OBJECT ? files : NULL) {
         CLEANUP(free) char *name = xasprintf("tools/%s", file->key);
-
         scratch_write(&rig->scratch, name, json_str(file, ""));
     }
     json_each (variable, in_get(v, "env")) {
@@ -78,11 +74,9 @@ static const char *request_line(struct vector *v, const struct json *run, const 
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     struct json_writer w = json_begin(&line);
-
     json_open(&w, NULL, '{');
     for (const char *const *name = request_members; *name; name++) {
         const struct json *value = json_get(run, *name);
-
         if (value && !(strcmp(*name, "tools") == 0 && value->type == JSON_OBJECT))
             json_add_value(&w, *name, value);
     }
@@ -103,7 +97,6 @@ static const char *request_line(struct vector *v, const struct json *run, const 
 static const char *id_of(const struct json *run, const char *otherwise)
 {
     const struct json *id = json_get(run, "execution_id");
-
     return id ? json_str(id, NULL) : otherwise;
 }
 
@@ -126,7 +119,6 @@ static const char *threads_script(struct vector *v)
 static void hear_answer(struct vector *v, struct harness_rig *rig, const char *id, struct heard *run)
 {
     const struct json *event;
-
     run->id = id;
     do {
         event = harness_rig_event(rig);
@@ -164,7 +156,6 @@ static size_t hear_text(struct vector *v, struct harness_rig *rig, const char *t
 static size_t hear_lines(struct vector *v, struct harness_rig *rig, const struct json *lines, struct heard *runs)
 {
     size_t count = 0;
-
     if (lines->type == JSON_STRING)
         return hear_text(v, rig, lines->text, runs, 0);
     json_each (line, lines) {
@@ -176,10 +167,8 @@ static size_t hear_lines(struct vector *v, struct harness_rig *rig, const struct
 static size_t hear_runs(struct vector *v, struct harness_rig *rig, const struct json *list, struct heard *runs)
 {
     size_t count = 0;
-
     json_each (run, list) {
         const char *id = arena_printf(&v->arena, "e%zu", count + 1);
-
         if (count == RUNS_MAX) {
             vector_fail(v, "expected at most %d runs got more", RUNS_MAX);
             break;
@@ -194,14 +183,12 @@ static size_t hear_all(struct vector *v, struct harness_rig *rig, struct heard *
 {
     const struct json *input = in_get(v, "stdin"),
                       *list = in_get(v, "runs") ? in_get(v, "runs") : in_get(v, "requests");
-
     if (input)
         return hear_lines(v, rig, input, runs);
     if (list)
         return hear_runs(v, rig, list, runs);
     if (in_has(v, "threads")) {
         CLEANUP(free) char *line = harness_request("e1", threads_script(v), TIMEOUT_S, NULL);
-
         hear(v, rig, line, "e1", &runs[0]);
         return 1;
     }
@@ -217,7 +204,6 @@ static const char *types_text(struct vector *v, const struct heard *run)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
-
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < run->count; i++)
         json_add_str(&w, NULL, type_of(run->events[i]));
@@ -237,17 +223,14 @@ static void got_host_data(struct vector *v, const struct heard *run)
     struct script_result result = {0};
     struct fake_clock clock;
     struct fake_channel channel;
-    struct loop *loop;
-
     fake_clock_init(&clock);
-    loop = loop_new(&clock.base);
+    struct loop *loop = loop_new(&clock.base);
     fake_channel_init(&channel, loop);
     channel.base.ordered = true;
     script_run_start(loop, &channel.base, &(struct script_request){.execution_id = run->id, .script = "pass"},
                      &(struct script_listener){.done = on_done, .user = &result});
     for (size_t i = 0; i < run->count; i++) {
         CLEANUP(free) char *line = xasprintf("%.*s\n", (int)run->events[i]->src_len, run->events[i]->src);
-
         fake_channel_say(&channel, 1, line);
     }
     loop_run(loop);
@@ -263,7 +246,6 @@ static void got_host_data(struct vector *v, const struct heard *run)
 static void got_lacks(struct vector *v, const char *name, const char *text)
 {
     const struct json *want = wants(v, name);
-
     json_each (part, want) {
         if (strstr(text, json_str(part, "")))
             vector_fail(v, "expected %s without %s got %s", name, json_str(part, ""), text);
@@ -276,7 +258,6 @@ static void got_error(struct vector *v, const struct heard *run)
 {
     const struct json *error = first_of(run, "error");
     const char *message = json_str(json_get(error, "message"), NULL);
-
     got_bool(v, "error_reported", error != NULL);
     got_text(v, "message", message);
     got_has(v, "message_contains", message ? message : "");
@@ -289,7 +270,6 @@ static void got_numbered(struct vector *v, const char *name, const struct heard 
 {
     const struct json *want = wants(v, name), *result = first_of(run, "final_result");
     const char *message = json_str(json_get(first_of(run, "error"), "message"), NULL);
-
     if (want && want->type == JSON_ARRAY)
         got_json(v, name, types_text(v, run));
     else
@@ -309,7 +289,6 @@ static void got_events(struct vector *v, const char *name, const struct heard *r
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
-
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < run->count; i++) {
         if (strcmp(type_of(run->events[i]), type) != 0)
@@ -330,10 +309,8 @@ static void got_run(struct vector *v, const struct heard *run)
 {
     const struct json *result = first_of(run, "final_result"), *log = first_of(run, "log");
     bool carried = true, executed = false;
-
     for (size_t i = 0; i < run->count; i++) {
         const char *type = type_of(run->events[i]);
-
         carried &= run->id && strcmp(json_str(json_get(run->events[i], "execution_id"), ""), run->id) == 0;
         executed |= strcmp(type, "error") != 0 && strcmp(type, "script_done") != 0;
     }
@@ -362,10 +339,8 @@ static void got_run(struct vector *v, const struct heard *run)
 static bool is_alive(struct vector *v, struct harness_rig *rig)
 {
     struct heard run = {0};
-    bool alive;
-
     hear(v, rig, request_line(v, NULL, "alive"), "alive", &run);
-    alive = run.count == 1;
+    bool alive = run.count == 1;
     free(run.events);
     return alive;
 }
@@ -378,7 +353,6 @@ void area_harness_protocol(struct vector *v)
     struct heard runs[RUNS_MAX] = {0}, all = {0};
     const bool ends_at_once = strcmp(json_str(in_get(v, "stdin"), ""), "eof") == 0;
     size_t count, readies = 1;
-
     set_up(v, &rig);
     harness_rig_start(&rig);
     count = ends_at_once ? 0 : hear_all(v, &rig, runs);

@@ -31,11 +31,9 @@ struct cast {
 
 static struct fake_tool *add_tool(struct cast *cast, const char *name, enum effect effect)
 {
-    struct fake_tool *tool;
-
     if (cast->tool_count == CALLS_MAX)
         BUG("too many tools");
-    tool = &cast->tools[cast->tool_count++];
+    struct fake_tool *tool = &cast->tools[cast->tool_count++];
     fake_tool_init(tool, arena_strdup(&cast->v->arena, name), effect);
     return tool;
 }
@@ -45,8 +43,6 @@ static struct fake_tool *add_tool(struct cast *cast, const char *name, enum effe
 static void call_by_word(struct cast *cast, const char *word)
 {
     const char *name = arena_printf(&cast->v->arena, "tool_%zu", cast->answer->call_count);
-    struct fake_tool *tool;
-
     if (strcmp(word, "unknown tool") == 0) {
         fake_answer_call(cast->answer, NULL, "no_such_tool", "{}");
         return;
@@ -58,7 +54,8 @@ static void call_by_word(struct cast *cast, const char *word)
         fake_answer_call(cast->answer, NULL, name, "{\"as\":\"ok\"}");
         return;
     }
-    tool = add_tool(cast, name, strcmp(word, "denied write") == 0 ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY);
+    struct fake_tool *tool =
+        add_tool(cast, name, strcmp(word, "denied write") == 0 ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY);
     if (strcmp(word, "raises") == 0 || strcmp(word, "fails") == 0) {
         tool->error = "told to fail";
     } else if (strcmp(word, "times out") == 0) {
@@ -84,11 +81,9 @@ static void call_by_object(struct cast *cast, const struct json *call)
     static const char *const known[] = {"tool", "takes_ms", "id", "safety", "fails", NULL};
     const char *name = json_str(json_get(call, "tool"), "tool");
     const char *safety = json_str(json_get(call, "safety"), effect_name(EFFECT_READ_ONLY));
-
     in_only(cast->v, call, "input.calls[]", known);
     if (!registry_find(cast->rig.config.registry, name)) {
         struct fake_tool *tool = add_tool(cast, name, effect_from_name(safety));
-
         tool->takes_ms = json_int(json_get(call, "takes_ms"), cast->tool_ms);
         tool->error = json_bool(json_get(call, "fails"), false) ? "told to fail" : NULL;
         turn_rig_add_tool(&cast->rig, &tool->tool);
@@ -115,7 +110,6 @@ static void make_model(struct cast *cast)
 {
     struct vector *v = cast->v;
     const char *model = in_text(v, "model", NULL), *loop = in_text(v, "loop", NULL);
-
     cast->answer = fake_provider_answer(cast->rig.model);
     cast->answer->takes_us = ms_of(in_num(v, "step_takes_s", 0)) * 1000;
     if (model && strcmp(model, "always asks for a tool") == 0)
@@ -133,7 +127,6 @@ static void set_limits(struct cast *cast)
 {
     struct budget_limits *limits = &cast->rig.config.limits;
     struct vector *v = cast->v;
-
     limits->steps = in_int(v, "max_steps", limits->steps);
     limits->wall_s = in_num(v, "timeout_s", limits->wall_s);
     /* A case that says nothing of tool calls is not about their limit. */
@@ -168,12 +161,10 @@ static void got_order(struct cast *cast, const char *message_order)
     struct vector *v = cast->v;
     const struct json *want = wants(v, "order");
     int64_t seq = 0;
-
     if (!want)
         return;
     if (want->type == JSON_STRING) {
         const char **ids = arena_calloc(&v->arena, cast->answer->call_count + 1, sizeof(*ids));
-
         for (size_t i = 0; i < cast->answer->call_count; i++)
             ids[i] = cast->answer->calls[i].id ? cast->answer->calls[i].id : arena_printf(&v->arena, "c%zu", i + 1);
         if (strcmp(want->text, "same as calls") != 0)
@@ -184,7 +175,6 @@ static void got_order(struct cast *cast, const char *message_order)
     }
     json_each (name, want) {
         const struct event *event = first_of_part(&cast->rig, json_str(name, ""));
-
         if (!event || event->seq <= seq)
             vector_fail(v, "expected order: %s in its place got it %s", json_str(name, "?"),
                         event ? "earlier" : "nowhere");
@@ -196,7 +186,6 @@ static int64_t count_finished(const struct turn_rig *rig, const char *outcome)
 {
     const struct event *event;
     int64_t count = 0;
-
     for (size_t n = 0; (event = turn_rig_event(rig, EVENT_TOOL_FINISHED, n)); n++)
         count += strcmp(event->tool_finished.outcome, outcome) == 0;
     return count;
@@ -208,7 +197,6 @@ static void got_turn(struct cast *cast, int64_t turns)
     const struct turn_rig *rig = &cast->rig;
     const struct event *end = turn_rig_event(rig, EVENT_TURN_FINISHED, 0);
     const char *messages = vector_message_order(v, rig);
-
     got_json(v, "message_order", messages);
     got_order(cast, messages);
     got_outcomes(v, "outcomes", rig, NULL);
@@ -231,7 +219,6 @@ void area_loop_invariants(struct vector *v)
     const struct json *calls = in_has(v, "wave") ? in_get(v, "wave") : in_get(v, "calls");
     int64_t turns = in_int(v, "turns", 1), changed = 0;
     struct engine_config before;
-
     if (in_has(v, "wave") && in_has(v, "calls"))
         vector_fail(v, "expected calls or a wave got both");
     cast->v = v;
@@ -295,7 +282,6 @@ static void give_late_answer(struct loop_timer *timer)
                                        .digest = late->digest,
                                        .decision = {.kind = yes ? DECISION_APPROVED : DECISION_DENIED}}};
     struct err err = ERR_INIT;
-
     /* Refused when the question is no longer open: that is the point of some cases. */
     if (engine_submit(late->rig.engine, &answer, &err) < 0 && engine_question(late->rig.engine))
         vector_fail(late->v, "expected an answer to the open question got it refused: %s", err.text);
@@ -305,7 +291,6 @@ static void late_event(struct sink *sink, const struct event *event, const struc
 {
     struct late *late = (struct late *)((char *)sink - offsetof(struct late, sink));
     const struct question *question = late->rig.engine ? engine_question(late->rig.engine) : NULL;
-
     (void)session;
     if (event->type == EVENT_TOOL_FINISHED && strcmp(event->tool_finished.outcome, "timeout") == 0) {
         late->tool.output = late->late_output;
@@ -323,7 +308,6 @@ static void late_event(struct sink *sink, const struct event *event, const struc
 static void on_asked(struct fake_provider *provider, const struct model_request *request, void *data)
 {
     struct late *late = data;
-
     (void)provider;
     if (late->turn == late->back_in_turn && request->step == 1)
         fake_tool_let_go(&late->tool);
@@ -337,7 +321,6 @@ static void read_tool(struct late *late)
     double cap_s = in_num(v, "per_tool_s", json_num(json_get(metadata, "tool_timeout_s"), TOOL_S));
     const char *during = in_text(v, "turn1_tool_ends_during", NULL);
     long long turn = 0;
-
     in_only(v, metadata, "input.metadata", known);
     late->answer = in_has(v, "confirm_delay_s") ? in_text(v, "answer", "yes") : in_text(v, "answer", NULL);
     late->answer_us = ms_of(in_num(v, "confirm_delay_s", 0)) * 1000;
@@ -364,7 +347,6 @@ static void read_tool(struct late *late)
 static void script(struct late *late)
 {
     struct fake_answer *answer = fake_provider_answer(late->rig.model);
-
     for (int64_t i = 0; i < in_int(late->v, "calls", 1); i++)
         fake_answer_call(answer, NULL, "late", arena_printf(&late->v->arena, "{\"n\":%lld}", (long long)i));
     answer = fake_provider_answer(late->rig.model);
@@ -376,7 +358,6 @@ static void script(struct late *late)
 static int64_t reflections_after(const struct turn_rig *rig, const struct event *event)
 {
     int64_t count = 0;
-
     for (size_t i = 0; event && i < rig->event_count; i++)
         count += rig->events[i].type == EVENT_REFLECTION && rig->events[i].seq > event->seq;
     return count;
@@ -391,7 +372,6 @@ static void late_facts(struct late *late, struct late_facts *facts)
     bool result = strcmp(outcome, "result") == 0 || strcmp(outcome, "artifact") == 0;
     CLEANUP(free) char *file = turn_rig_read(rig, LATE_FILE);
     const struct event *final = turn_rig_event(rig, EVENT_TURN_FINALIZED, 0);
-
     facts->entries = result || strcmp(outcome, "failure") == 0;
     for (size_t n = 0; turn_rig_event(rig, EVENT_TOOL_OUTPUT, n); n++)
         facts->entries++;
@@ -408,11 +388,9 @@ static void got_turns(struct late *late)
 {
     const struct session *session = engine_session(late->rig.engine);
     struct vector *v = late->v;
-
     for (uint32_t t = 0; t < session->turn_count; t++) {
         const struct event *event;
         int64_t results = 0, turn = session->turns[t].number;
-
         for (size_t n = 0; (event = turn_rig_event(&late->rig, EVENT_TOOL_FINISHED, n)); n++)
             results += event->turn == turn;
         got_int(v, arena_printf(&v->arena, "turn%lld_tool_results", (long long)turn), results);
@@ -424,7 +402,6 @@ static void run_late(struct vector *v, const char *late_output, const char *late
 {
     struct late *late = arena_calloc(&v->arena, 1, sizeof(*late));
     struct late_facts facts;
-
     late->v = v;
     late->late_output = late_output;
     late->late_error = late_error;
@@ -476,7 +453,6 @@ void area_latewrite_effects(struct vector *v)
 {
     CLEANUP(strbuf) struct strbuf output = STRBUF_INIT;
     struct late_facts worst = {0};
-
     strbuf_addstr(&output, "{\"entries\":[");
     for (int i = 0; i < 200; i++)
         strbuf_addf(&output, "%s\"%0100d\"", i ? "," : "", i);

@@ -17,12 +17,10 @@
 static int container_depth(const struct json *value)
 {
     int deepest = 0;
-
     if (!value || (value->type != JSON_ARRAY && value->type != JSON_OBJECT))
         return 0;
     json_each (item, value) {
         int depth = container_depth(item);
-
         deepest = depth > deepest ? depth : deepest;
     }
     return deepest + 1;
@@ -32,7 +30,6 @@ static int container_depth(const struct json *value)
 static bool texts_are_prefixes(const struct json *cut, const struct json *whole)
 {
     const struct json *other = whole && whole->type == JSON_ARRAY ? whole->child : NULL;
-
     if (!whole || cut->type != whole->type)
         return false;
     if (cut->type == JSON_STRING)
@@ -50,7 +47,6 @@ void area_compact(struct vector *v)
     const struct json *result = in_get(v, "result"), *compacted, *limit;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
-
     if (!result) {
         vector_fail(v, "expected input.result got none");
         return;
@@ -78,12 +74,10 @@ static const struct json *x_strings(struct vector *v, const struct json *lengths
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
-
     json_open(&w, NULL, '{');
     json_each (length, lengths) {
         size_t count = (size_t)json_int(length, 0);
         char *xs = arena_alloc(&v->arena, count + 1);
-
         memset(xs, 'x', count);
         xs[count] = '\0';
         json_add_str(&w, length->key, xs);
@@ -96,17 +90,14 @@ static const struct json *x_strings(struct vector *v, const struct json *lengths
 static const struct json *result_of_length(struct vector *v, int64_t length)
 {
     const int64_t each = 1000;
-
     for (int64_t parts = 1; parts < 80; parts++) {
         CLEANUP(strbuf) struct strbuf lengths = STRBUF_INIT;
         struct json_writer w = json_begin(&lengths);
-        int64_t left;
-
         json_open(&w, NULL, '{');
         for (int64_t i = 0; i < parts; i++)
             json_add_int(&w, arena_printf(&v->arena, "k%02lld", (long long)i), 0);
         json_close(&w, '}');
-        left = length - (int64_t)output_limit_length(x_strings(v, vector_parse(v, lengths.buf)));
+        int64_t left = length - (int64_t)output_limit_length(x_strings(v, vector_parse(v, lengths.buf)));
         if (left < 0 || left > parts * each)
             continue;
         strbuf_reset(&lengths);
@@ -134,7 +125,6 @@ static const struct json *stored_content(struct vector *v, const struct turn_rig
 {
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
     const char *id = json_str(json_get(details, "id"), "");
-
     if (!rig->config.artifacts || !artifact_store_get(rig->config.artifacts, id, &content))
         return NULL;
     return vector_parse(v, content.buf);
@@ -146,17 +136,14 @@ void area_artifact_threshold(struct vector *v)
 {
     const struct json *result = read_result(v), *details;
     CLEANUP(strbuf) struct strbuf output = STRBUF_INIT;
-    struct artifact_store *store;
     struct turn_rig rig;
     struct fake_tool tool;
-    const struct event *finished;
-
     json_write(&output, result, JSON_COMPACT);
     turn_rig_init(&rig);
     fake_tool_init(&tool, "tool", EFFECT_READ_ONLY);
     tool.output = output.buf;
     turn_rig_add_tool(&rig, &tool.tool);
-    store = rig.config.artifacts;
+    struct artifact_store *store = rig.config.artifacts;
     if (in_is_null(v, "store"))
         rig.config.artifacts = NULL;
     if (in_flag(v, "store_fails")) {
@@ -167,7 +154,7 @@ void area_artifact_threshold(struct vector *v)
     fake_answer_call(fake_provider_answer(rig.model), NULL, "tool", "{}");
     turn_rig_turn(&rig, "do it");
 
-    finished = turn_rig_finished(&rig, "c1");
+    const struct event *finished = turn_rig_finished(&rig, "c1");
     details = finished ? vector_outcome_details(v, finished) : NULL;
     got_outcome(v, finished);
     got_int(v, "serialized_len", (int64_t)output_limit_length(result));
@@ -193,10 +180,8 @@ struct storer {
 static void *store_in_thread(void *data)
 {
     struct storer *storer = data;
-
     for (int64_t i = 0; i < storer->count; i++) {
         struct artifact *artifact = artifact_store_put(storer->store, "s1", "tool", "content", 7);
-
         storer->ids[i] = artifact ? xstrdup(artifact->id) : NULL;
         artifact_free(artifact);
     }
@@ -208,7 +193,6 @@ static void store_in_threads(struct vector *v, struct artifact_store *store)
     int64_t threads = in_int(v, "threads", 1), each = in_int(v, "each", 1);
     struct storer *storers = arena_calloc(&v->arena, (size_t)threads, sizeof(*storers));
     struct hash_map distinct = {0};
-
     for (int64_t i = 0; i < threads; i++) {
         storers[i] = (struct storer){
             .store = store, .count = each, .ids = arena_calloc(&v->arena, (size_t)each, sizeof(char *))};
@@ -232,7 +216,6 @@ static void store_and_clean(struct vector *v, struct artifact_store *store)
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT;
     struct json_writer w = json_begin(&left);
     const char *cleaned = in_text(v, "cleanup", NULL);
-
     json_each (session, in_get(v, "store")) {
         for (int64_t i = json_int(session, 0); i > 0; i--)
             artifact_free(artifact_store_put(store, session->key, "tool", "content", 7));
@@ -242,7 +225,6 @@ static void store_and_clean(struct vector *v, struct artifact_store *store)
     json_open(&w, NULL, '{');
     json_each (session, in_get(v, "store")) {
         int64_t count = (int64_t)artifact_store_count(store, session->key);
-
         if (count)
             json_add_int(&w, session->key, count);
     }
@@ -253,7 +235,6 @@ static void store_and_clean(struct vector *v, struct artifact_store *store)
 static char *retrieve(struct artifact_store *store, const char *id)
 {
     struct strbuf content = STRBUF_INIT;
-
     return artifact_store_get(store, id, &content) ? strbuf_detach(&content, NULL) : NULL;
 }
 
@@ -263,11 +244,9 @@ static void got_over_time(struct vector *v, struct artifact_store *store, struct
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
     struct json_writer w = json_begin(&results);
     int64_t stored_us = clock->now_us;
-
     json_open(&w, NULL, '[');
     json_each (at, in_get(v, "at_s")) {
         CLEANUP(free) char *content = NULL;
-
         clock->now_us = stored_us + (int64_t)(json_num(at, 0) * 1e6);
         content = retrieve(store, id);
         json_add_str(&w, NULL, content);
@@ -280,7 +259,6 @@ static void got_artifact(struct vector *v, const char *base, const struct artifa
 {
     CLEANUP(free) char *real = realpath(artifact->path, NULL);
     CLEANUP(free) char *real_base = realpath(base, NULL);
-
     vector_bind(v, "id", artifact->id);
     got_pattern(v, "id_pattern", artifact->id);
     got_text(v, "file", artifact->path);
@@ -299,14 +277,12 @@ static void use_artifact(struct vector *v, struct artifact_store *store, struct 
                          const struct artifact *artifact)
 {
     CLEANUP(free) char *found = NULL;
-    const char *id;
-
     got_artifact(v, base, artifact);
     if (in_int(v, "ttl_s", artifact->ttl_s) != artifact->ttl_s)
         vector_fail(v, "expected the time to live of input.ttl_s got %lld, which is fixed", (long long)artifact->ttl_s);
     if (in_flag(v, "delete_file"))
         unlink(artifact->path);
-    id = in_text(v, "id", artifact->id);
+    const char *id = in_text(v, "id", artifact->id);
     got_over_time(v, store, clock, id);
     found = retrieve(store, id);
     got_text(v, "content", found);
@@ -317,16 +293,14 @@ void area_artifact_store(struct vector *v)
     struct scratch scratch;
     struct fake_clock clock;
     struct err err = ERR_INIT;
-    struct artifact_store *store;
     struct artifact *artifact;
     const char *content = in_text(v, "content", "content");
     CLEANUP(free) char *base = NULL;
-
     scratch_init(&scratch);
     base = scratch_path(&scratch, "artifacts");
     vector_bind(v, "base", base);
     fake_clock_init(&clock);
-    store = artifact_store_open(base, &clock.base, &err);
+    struct artifact_store *store = artifact_store_open(base, &clock.base, &err);
     if (!store)
         BUG("%s", err.text);
     if (in_has(v, "store"))
@@ -360,7 +334,6 @@ static bool trace_op(struct call_states *trace, const char *op, struct json_writ
     CLEANUP(free) char *verb = space ? xmemdup0(op, (size_t)(space - op)) : xstrdup(op);
     const char *const settle[] = {"complete", "fail", "deny"};
     const enum tool_state as[] = {TOOL_STATE_COMPLETED, TOOL_STATE_FAILED, TOOL_STATE_DENIED};
-
     for (size_t i = 0; i < COUNT_OF(settle); i++)
         if (strcmp(verb, settle[i]) == 0) {
             json_add_bool(w, NULL, call_states_complete(trace, id, as[i]));
@@ -368,7 +341,6 @@ static bool trace_op(struct call_states *trace, const char *op, struct json_writ
         }
     if (strcmp(verb, "status") == 0) {
         const char *name = tool_state_name(tool_state(trace, id));
-
         json_add_str(w, NULL, *name ? name : NULL);
         return true;
     }
@@ -393,7 +365,6 @@ void area_latewrite_gate(struct vector *v)
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
     struct json_writer w = json_begin(&results);
     struct call_states trace;
-
     call_states_init(&trace);
     json_open(&w, NULL, '[');
     json_each (op, in_get(v, "ops")) {
@@ -414,7 +385,6 @@ void area_webmode_gate(struct vector *v)
     int mode = web_mode_from_name(mode_name);
     struct turn_rig rig;
     struct fake_tool tool;
-
     if (mode < 0) {
         vector_fail(v, "expected a web mode of the product got %s", mode_name);
         return;
@@ -441,7 +411,6 @@ void area_glob_match(struct vector *v)
 {
     struct err err = ERR_INIT;
     struct glob *glob = glob_new(in_text(v, "pattern", ""), &err);
-
     got_text(v, "error", glob ? NULL : "bad_pattern");
     if (glob)
         got_bool(v, "match", glob_match(glob, in_text(v, "name", "")));

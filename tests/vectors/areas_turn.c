@@ -19,7 +19,6 @@
 static const char *const *read_keys(struct vector *v, const struct json *list)
 {
     const char **keys, **place;
-
     if (!list || list->type == JSON_NULL)
         return NULL;
     keys = place = arena_calloc(&v->arena, list->count + 1, sizeof(*keys));
@@ -33,7 +32,6 @@ static struct tool_spec *read_spec(struct vector *v, const struct json *tool)
 {
     static const char *const known[] = {"safety", "resource_keys", NULL};
     struct tool_spec *spec = arena_calloc(&v->arena, 1, sizeof(*spec));
-
     in_only(v, tool, "input.tools[]", known);
     spec->name = tool->key;
     spec->effect = effect_from_name(json_str(json_get(tool, "safety"), NULL));
@@ -46,12 +44,10 @@ static struct wave_call *read_calls(struct vector *v, const struct json *tools, 
     static const char *const known[] = {"id", "tool", "arguments", "args", NULL};
     struct wave_call *out = arena_calloc(&v->arena, (calls ? calls->count : 0) + 1, sizeof(*out));
     struct wave_call *place = out;
-
     json_each (call, calls) {
         const char *name = json_str(json_get(call, "tool"), "");
         const struct json *tool = json_get(tools, name);
         const struct json *arguments = json_get(call, "arguments");
-
         in_only(v, call, "input.calls[]", known);
         *place++ = (struct wave_call){
             .id = json_str(json_get(call, "id"), ""),
@@ -68,12 +64,10 @@ static struct wave_call *random_calls(struct vector *v, unsigned *seed, size_t c
 {
     static const char *const names[] = {"k0", "k1", "k2", "k3", "k4", "k5"};
     struct wave_call *calls = arena_calloc(&v->arena, count + 1, sizeof(*calls));
-
     for (size_t i = 0; i < count; i++) {
         struct tool_spec *spec = arena_calloc(&v->arena, 1, sizeof(*spec));
         size_t key_count = (size_t)rand_r(seed) % 3;
         const char **keys = arena_calloc(&v->arena, key_count + 1, sizeof(*keys));
-
         for (size_t k = 0; k < key_count; k++)
             keys[k] = names[(size_t)rand_r(seed) % COUNT_OF(names)];
         spec->name = names[(size_t)rand_r(seed) % COUNT_OF(names)];
@@ -88,7 +82,6 @@ static struct wave_call *random_calls(struct vector *v, unsigned *seed, size_t c
 static bool share_key(const struct wave_call *a, const struct wave_call *b)
 {
     const char *const a_name[] = {a->tool, NULL}, *const b_name[] = {b->tool, NULL};
-
     for (const char *const *x = a->spec->resource_keys ? a->spec->resource_keys : a_name; *x; x++)
         for (const char *const *y = b->spec->resource_keys ? b->spec->resource_keys : b_name; *y; y++)
             if (strcmp(*x, *y) == 0)
@@ -104,7 +97,6 @@ static void check_waves(struct wave_facts *facts, const struct wave *waves, size
                         const struct wave_call *calls, size_t count)
 {
     size_t next = 0;
-
     for (size_t w = 0; w < wave_count; w++) {
         facts->in_order = facts->in_order && waves[w].first == next;
         next = waves[w].first + waves[w].count;
@@ -125,13 +117,11 @@ static void random_waves(struct vector *v)
     int64_t lists = in_int(v, "random_lists", 0), max_len = in_int(v, "max_len", 12);
     struct wave_facts facts = {true, true, true, true};
     unsigned seed = 1;
-
     for (int64_t i = 0; i < lists; i++) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         size_t count = (size_t)rand_r(&seed) % (size_t)(max_len + 1), wave_count;
         struct wave_call *calls = random_calls(v, &seed, count);
         const struct wave *waves = waves_plan(&arena, calls, count, true, &wave_count);
-
         check_waves(&facts, waves, wave_count, calls, count);
     }
     got_bool(v, "concatenation_equals_input", facts.in_order);
@@ -146,7 +136,6 @@ void area_schedule_waves(struct vector *v)
     size_t count = list ? list->count : 0, wave_count;
     struct wave_call *calls = read_calls(v, in_get(v, "tools"), list);
     const struct wave *waves = waves_plan(&v->arena, calls, count, in_bool(v, "parallel_enabled", true), &wave_count);
-
     if (in_has(v, "random_lists")) {
         random_waves(v);
         return;
@@ -164,7 +153,6 @@ void area_replay_key(struct vector *v)
     const struct json *first = in_has(v, "a") ? in_get(v, "a") : in_get(v, "arguments");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     char key[HASH_MD5_HEX], other[HASH_MD5_HEX];
-
     dedupe_key_text(&text, tool, first);
     dedupe_key(key, tool, first);
     got_text(v, "text", text.buf);
@@ -202,9 +190,7 @@ void area_replay_decide(struct vector *v)
     static const char arguments[] = "{\"x\": 1}", others[] = "{\"x\": 2}";
     static const char earlier[] = " (earlier turn)";
     struct dedupe now, before;
-    bool skip;
     char key[HASH_MD5_HEX], recorded[HASH_MD5_HEX];
-
     dedupe_init(&now);
     dedupe_init(&before);
     dedupe_key(key, "tool", vector_parse(v, arguments));
@@ -214,14 +200,13 @@ void area_replay_decide(struct vector *v)
         size_t len = strlen(word), tail = strlen(earlier);
         bool old = len > tail && strcmp(word + len - tail, earlier) == 0;
         int outcome = outcome_of_word(old ? arena_memdup0(&v->arena, word, len - tail) : word);
-
         if (outcome < 0)
             vector_fail(v, "expected an outcome the runner understands got input.history[] = %s", word);
         else
             dedupe_record(old ? &before : &now, recorded, (enum outcome_type)outcome);
     }
     /* Without a specification (null) a tool counts as idempotent. */
-    skip = dedupe_should_skip(&now, key, in_is_null(v, "idempotent") || in_bool(v, "idempotent", true));
+    bool skip = dedupe_should_skip(&now, key, in_is_null(v, "idempotent") || in_bool(v, "idempotent", true));
     got_bool(v, "skip", skip);
     got_text(v, "denied_reason", skip ? denial_name(DENIAL_DUPLICATE) : NULL);
     dedupe_release(&now);
@@ -254,7 +239,6 @@ static const struct claim_kind *claim_by_word(const char *word)
 static const struct claim_kind *claim_by_limit(struct vector *v)
 {
     const struct claim_kind *found = NULL;
-
     for (size_t i = 0; i < COUNT_OF(claim_kinds); i++) {
         if (!in_has(v, claim_kinds[i].limit))
             continue;
@@ -271,12 +255,10 @@ static void claim_in_order(struct vector *v, struct budget *budget, const struct
     struct json_writer w = json_begin(&results);
     bool counted = claims->type == JSON_NUMBER;
     int64_t count = counted ? json_int(claims, 0) : claims->count;
-
     json_open(&w, NULL, '[');
     for (int64_t i = 0; i < count; i++) {
         const char *word = counted ? NULL : json_str(json_at(claims, (size_t)i), "");
         const struct claim_kind *kind = counted ? claim_by_limit(v) : claim_by_word(word);
-
         if (!kind) {
             vector_fail(v, "expected a claim the runner understands got input.claims: %s", counted ? "a number" : word);
             return;
@@ -297,7 +279,6 @@ struct claimer {
 static void *claim_in_thread(void *data)
 {
     struct claimer *claimer = data;
-
     for (int64_t i = 0; i < claimer->count; i++)
         claimer->granted += claimer->kind->claim(claimer->budget);
     return NULL;
@@ -308,7 +289,6 @@ static void claim_in_threads(struct vector *v, struct budget *budget)
     int64_t threads = in_int(v, "threads", 1), granted = 0;
     const struct claim_kind *kind = claim_by_limit(v);
     struct claimer *claimers = arena_calloc(&v->arena, (size_t)threads, sizeof(*claimers));
-
     if (!kind) {
         vector_fail(v, "expected one limit that the threads claim of got none or several");
         return;
@@ -338,7 +318,6 @@ struct execution {
 static void execution_done(struct bounded_host *host, void *data, struct outcome *take_outcome)
 {
     struct execution *execution = (struct execution *)host;
-
     (void)data;
     execution->outcome = *take_outcome;
     memset(take_outcome, 0, sizeof(*take_outcome));
@@ -348,7 +327,6 @@ static void execution_done(struct bounded_host *host, void *data, struct outcome
 static void cooperative_tool(struct tool_run *run, struct tool_reply *reply)
 {
     struct execution *execution = run->tool->data;
-
     atomic_fetch_add(&execution->started, 1);
     for (int i = 0; i < 1000 && !tool_run_cancelled(run); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -359,7 +337,6 @@ static void cooperative_tool(struct tool_run *run, struct tool_reply *reply)
 static void cancel_call(struct loop_task *task)
 {
     struct execution *execution = (struct execution *)((char *)task - offsetof(struct execution, cancel));
-
     if (atomic_load(&execution->started) == 0) /* what is canceled before it began never begins */
         loop_post(execution->host.env->loop, task, cancel_call);
     else
@@ -372,7 +349,6 @@ static void execute(struct execution *execution, struct vector *v, const struct 
     struct tool_env env = {.loop = loop, .session = "vector"};
     struct tool tool = {
         .spec = {.name = "tool", .effect = EFFECT_READ_ONLY}, .work = cooperative_tool, .data = execution};
-
     call_states_init(&execution->trace);
     execution->host =
         (struct bounded_host){.env = &env, .trace = &execution->trace, .clock = budget->clock, .done = execution_done};
@@ -393,7 +369,6 @@ static void got_execution(struct vector *v, const struct budget *budget)
     struct execution execution = {0};
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct json_writer w = json_begin(&text);
-
     execute(&execution, v, budget, false);
     json_open(&w, NULL, '{');
     json_add_str(&w, "outcome", vector_outcome_name(outcome_type_name(execution.outcome.type)));
@@ -409,7 +384,6 @@ static void got_cancel(struct vector *v, const struct budget *budget)
 {
     struct execution execution = {0};
     struct deadline token;
-
     deadline_init(&token, budget->clock, budget->due_us, budget->limits.tool_cap_s);
     if (in_flag(v, "cancel"))
         deadline_cancel(&token);
@@ -424,10 +398,8 @@ static void got_cancel(struct vector *v, const struct budget *budget)
 static void got_snapshot(struct vector *v, const struct budget *budget)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    const struct json *snapshot;
-
     budget_write_snapshot(&text, budget);
-    snapshot = vector_parse(v, text.buf);
+    const struct json *snapshot = vector_parse(v, text.buf);
     json_each (key, wants(v, "keys")) {
         if (!json_get(snapshot, json_str(key, "")))
             vector_fail(v, "expected the snapshot to have %s got %s", json_str(key, "?"), text.buf);
@@ -453,7 +425,6 @@ void area_budget(struct vector *v)
     struct fake_clock clock;
     struct hold_clock hold;
     struct budget budget;
-
     vector_fill(v, limit_fields, &limits);
     fake_clock_init(&clock);
     hold_clock_init(&hold, &clock.base);
@@ -471,7 +442,6 @@ void area_budget(struct vector *v)
     got_num(v, "tool_timeout_cap_s", budget.limits.tool_cap_s);
     if (in_has(v, "cap_s")) { /* of a tool; the deadline counts from the start of the turn */
         double cap_s = in_num(v, "cap_s", 0);
-
         got_num(v, "tool_deadline_s", (double)(budget_tool_due_us(&budget, cap_s) - budget.start_us) / 1e6);
         got_num(v, "per_tool_s", budget_per_tool_s(&budget, cap_s));
     }
@@ -491,7 +461,6 @@ void area_budget_deadlines(struct vector *v)
     struct hold_clock hold;
     struct budget budget;
     struct deadline token;
-
     limits.wall_s = (left_s > 0 ? left_s : 0) + 1;
     fake_clock_init(&clock);
     hold_clock_init(&hold, &clock.base);

@@ -47,7 +47,6 @@ static void run_vector(struct vector *v, const struct area *area, const struct j
 {
     struct err err = ERR_INIT;
     const struct json *input = json_get(line, "input"), *expect = json_get(line, "expect");
-
     if (!input || input->type != JSON_OBJECT || !expect || expect->type != JSON_OBJECT) {
         vector_fail(v, "expected input and expect to be objects got a line without them");
         return;
@@ -67,7 +66,6 @@ static _Noreturn void run_child(int pipe_fd, const struct area *area, const stru
 {
     struct vector v = {.area = area->name};
     int status = 0;
-
     setpgid(0, 0); /* so that whatever a case starts can be ended with it */
     strbuf_init(&v.failures);
     run_vector(&v, area, line);
@@ -85,11 +83,9 @@ static bool read_failures(int fd, struct strbuf *out)
     for (;;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         char chunk[4096];
-        ssize_t count;
-
         if (poll(&ready, 1, CASE_SECONDS * 1000) <= 0)
             return false;
-        count = read(fd, chunk, sizeof(chunk));
+        ssize_t count = read(fd, chunk, sizeof(chunk));
         if (count <= 0)
             return true;
         strbuf_add(out, chunk, (size_t)count);
@@ -100,7 +96,6 @@ static void run_apart(struct strbuf *failures, const struct area *area, const st
 {
     int fds[2], status;
     pid_t child;
-
     fflush(NULL);
     if (pipe(fds) < 0 || (child = fork()) < 0)
         BUG("cannot start a process for a case");
@@ -129,7 +124,6 @@ static void run_apart(struct strbuf *failures, const struct area *area, const st
 static void report(struct tally *tally, const char *area, const char *name, const char *failures)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     strbuf_addf(&text, "%s %s %s", *failures ? "FAIL" : "ok", area, name);
     if (*failures)
         strbuf_addf(&text, ": %s", failures);
@@ -149,12 +143,10 @@ static void run_line(struct tally *tally, const char *file, size_t number, const
     const char *name = json_str(json_get(line, "case"), NULL);
     const char *area_name = json_str(json_get(line, "area"), NULL);
     const struct area *area = area_name ? find_area(area_name) : NULL;
-
     if (!line || !name || !area_name) {
         CLEANUP(free) char *where = xasprintf("%s:%zu", file, number);
         CLEANUP(free)
         char *why = xasprintf("expected {area, case, input, expect} got %s", line ? "another line" : err.text);
-
         report(tally, "?", where, why);
         return;
     }
@@ -174,7 +166,6 @@ static int run_file(struct tally *tally, const char *path)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
     size_t number = 0;
-
     if (file_read(path, &text, 0, &err) < 0) {
         fprintf(stderr, "conform: %s\n", err.text);
         return -1;
@@ -194,7 +185,6 @@ int main(int argc, char **argv)
 {
     struct tally tally = {0};
     int first = 1, status = 0;
-
     if (argc > 1 && strcmp(argv[1], "--known") == 0) {
         tally.known_only = true;
         first++;

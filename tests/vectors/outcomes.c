@@ -14,7 +14,6 @@ const char *vector_outcome_name(const char *outcome)
         {"denied", "ToolDenied"},
         {"artifact", "ToolArtifactReference"},
     };
-
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(outcome, names[i][0]) == 0)
             return names[i][1];
@@ -24,7 +23,6 @@ const char *vector_outcome_name(const char *outcome)
 const struct json *vector_outcome_details(struct vector *v, const struct event *finished)
 {
     static const char *const fields[] = {"result", "timeout", "failure", "denied", "artifact"};
-
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const char *details = event_json(finished, fields[i]);
         if (details)
@@ -35,12 +33,10 @@ const struct json *vector_outcome_details(struct vector *v, const struct event *
 
 const char *vector_outcome(struct vector *v, const struct event *finished, bool with_reason)
 {
-    const char *name, *reason;
-
     if (!finished)
         return NULL;
-    name = vector_outcome_name(finished->tool_finished.outcome);
-    reason = json_str(json_get(vector_outcome_details(v, finished), "reason"), NULL);
+    const char *name = vector_outcome_name(finished->tool_finished.outcome);
+    const char *reason = json_str(json_get(vector_outcome_details(v, finished), "reason"), NULL);
     return with_reason && reason ? arena_printf(&v->arena, "%s:%s", name, reason) : name;
 }
 
@@ -54,7 +50,6 @@ void got_outcome(struct vector *v, const struct event *finished)
 {
     const struct json *details = finished ? vector_outcome_details(v, finished) : NULL;
     const char *error = json_str(json_get(details, "error"), NULL);
-
     got_text(v, "outcome", vector_outcome(v, finished, gives_reason(wants(v, "outcome"))));
     got_text(v, "reason", json_str(json_get(details, "reason"), NULL));
     got_text(v, "details", json_str(json_get(details, "details"), NULL));
@@ -76,7 +71,6 @@ void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
     };
     const struct session *session = engine_session(rig->engine);
     uint32_t index = session_find_call(session, call);
-
     got_text(v, "trace_status", index == SESSION_NONE ? NULL : tool_state_name(states[session->calls[index].state]));
 }
 
@@ -87,7 +81,6 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     struct json_writer w = json_begin(&list);
     const struct event *answer;
     size_t count = 0;
-
     if (!want)
         return;
     /* In the order of the calls: of the answers, not of the ends. */
@@ -95,7 +88,6 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
         json_each (call, vector_parse(v, event_json(answer, "tool_calls"))) {
             const char *id = json_str(json_get(call, "id"), "");
-
             if (leave_out && strcmp(id, leave_out) == 0)
                 continue;
             json_add_str(&w, NULL, vector_outcome(v, turn_rig_finished(rig, id), gives_reason(json_at(want, count++))));
@@ -109,10 +101,8 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
 static const struct message_list *last_messages(const struct turn_rig *rig, size_t *at)
 {
     const struct message_list *last = NULL;
-
     for (; *at < rig->model->request_count; (*at)++) {
         const struct fake_request *request = &rig->model->requests[*at];
-
         if (request->reflection)
             continue;
         if (request->step == 1 && last)
@@ -128,7 +118,6 @@ const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
     struct json_writer w = json_begin(&list);
     const struct message_list *messages;
     size_t at = 0;
-
     json_open(&w, NULL, '[');
     while ((messages = last_messages(rig, &at)))
         for (size_t i = 0; i < messages->count; i++)
@@ -141,7 +130,6 @@ const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
 size_t vector_tool_messages(struct vector *v, const struct turn_rig *rig, const char *call)
 {
     size_t count = 0;
-
     json_each (id, vector_parse(v, vector_message_order(v, rig))) {
         count += !call || strcmp(json_str(id, ""), call) == 0;
     }

@@ -25,7 +25,6 @@ void vector_fail(struct vector *v, const char *fmt, ...)
 static const char *shown(struct vector *v, const struct json *value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     if (!value)
         return "nothing";
     json_write(&text, value, JSON_COMPACT);
@@ -84,11 +83,9 @@ static const char *bound_value(const struct vector *v, const char *name, size_t 
 const char *vector_substitute(struct vector *v, const char *text)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
-
     while (*text) {
         const char *end = *text == '<' ? strchr(text, '>') : NULL;
         const char *value = end ? bound_value(v, text + 1, (size_t)(end - text - 1)) : NULL;
-
         if (value) {
             strbuf_addstr(&out, value);
             text = end + 1;
@@ -115,7 +112,6 @@ bool in_has(struct vector *v, const char *name)
 bool in_is_null(struct vector *v, const char *name)
 {
     const struct json *value = in_get(v, name);
-
     return value && value->type == JSON_NULL;
 }
 
@@ -123,7 +119,6 @@ static const struct json *in_typed(struct vector *v, const char *name, const cha
                                    bool (*fits)(const struct json *))
 {
     const struct json *value = in_get(v, name);
-
     if (value && !fits(value)) {
         vector_fail(v, "expected input.%s to be %s got %s", name, kind, shown(v, value));
         return NULL;
@@ -164,14 +159,12 @@ int64_t in_int(struct vector *v, const char *name, int64_t otherwise)
 bool in_bool(struct vector *v, const char *name, bool otherwise)
 {
     const struct json *value = in_typed(v, name, "true or false", is_bool);
-
     return value ? value->type == JSON_TRUE : otherwise;
 }
 
 const char *in_text(struct vector *v, const char *name, const char *otherwise)
 {
     const struct json *value = in_typed(v, name, "a text", is_text);
-
     return value ? vector_substitute(v, value->text) : otherwise;
 }
 
@@ -179,7 +172,6 @@ void in_only(struct vector *v, const struct json *object, const char *what, cons
 {
     json_each (member, object) {
         bool known = false;
-
         for (const char *const *name = names; *name && member->key; name++)
             known = known || strcmp(*name, member->key) == 0;
         if (!known)
@@ -260,7 +252,6 @@ static bool fits(struct vector *v, const struct json *want, const struct json *g
                                                       : strcmp(vector_substitute(v, want->text), got->text) == 0;
     if (want->type == JSON_NUMBER) {
         double a = json_num(want, NAN), b = json_num(got, NAN);
-
         return strcmp(want->text, got->text) == 0 || fabs(a - b) <= 1e-9 * fmax(1, fabs(a));
     }
     if (want->type == JSON_ARRAY) {
@@ -287,7 +278,6 @@ const struct json *vector_parse(struct vector *v, const char *json)
     struct err err = ERR_INIT;
     const char *copy = arena_strdup(&v->arena, json);
     const struct json *value = json_parse(&v->arena, copy, strlen(copy), &err);
-
     if (!value)
         BUG("the product made text that is no JSON: %s: %.200s", err.text, json);
     return value;
@@ -297,7 +287,6 @@ const char *vector_list(struct vector *v, const char *const *texts, size_t count
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct json_writer w = json_begin(&out);
-
     json_open(&w, NULL, '[');
     for (size_t i = 0; i < count; i++)
         json_add_str(&w, NULL, texts[i]);
@@ -314,7 +303,6 @@ const struct json *wants(struct vector *v, const char *name)
 void got_value(struct vector *v, const char *name, const struct json *value)
 {
     const struct json *want = wants(v, name);
-
     if (want && !fits(v, want, value, false))
         fail_value(v, name, want, " =", value);
 }
@@ -328,7 +316,6 @@ void got_json(struct vector *v, const char *name, const char *json)
 void got_part(struct vector *v, const char *name, const char *json)
 {
     const struct json *want = wants(v, name);
-
     if (want && !fits(v, want, vector_parse(v, json), true))
         fail_value(v, name, want, " =", vector_parse(v, json));
 }
@@ -346,7 +333,6 @@ void got_int(struct vector *v, const char *name, int64_t value)
 void got_num(struct vector *v, const char *name, double value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-
     json_write_num(&text, value);
     got_json(v, name, text.buf);
 }
@@ -354,7 +340,6 @@ void got_num(struct vector *v, const char *name, double value)
 static const struct json *text_value(struct vector *v, const char *text)
 {
     CLEANUP(strbuf) struct strbuf json = STRBUF_INIT;
-
     if (text)
         json_write_str(&json, text, strlen(text), JSON_COMPACT);
     else
@@ -372,7 +357,6 @@ void got_prefix(struct vector *v, const char *name, const char *text)
 {
     const struct json *want = wants(v, name);
     const char *prefix = json_str(want, NULL);
-
     if (want && (!prefix || !text || strncmp(text, prefix, strlen(prefix)) != 0))
         fail_value(v, name, want, " (its beginning) =", text_value(v, text));
 }
@@ -380,7 +364,6 @@ void got_prefix(struct vector *v, const char *name, const char *text)
 static void check_holds(struct vector *v, const char *name, const struct json *part, const char *text)
 {
     const char *needle = json_str(part, NULL);
-
     if (!needle || !text || !strstr(text, vector_substitute(v, needle)))
         fail_value(v, name, part, " to hold", text_value(v, text));
 }
@@ -388,7 +371,6 @@ static void check_holds(struct vector *v, const char *name, const struct json *p
 void got_has(struct vector *v, const char *name, const char *text)
 {
     const struct json *want = wants(v, name);
-
     if (want && want->type == JSON_STRING) {
         check_holds(v, name, want, text);
         return;
@@ -406,7 +388,6 @@ void got_pattern(struct vector *v, const char *name, const char *text)
 {
     const struct json *want = wants(v, name);
     regex_t regex;
-
     if (!want)
         return;
     if (regcomp(&regex, json_str(want, "["), REG_EXTENDED | REG_NOSUB) != 0) {
@@ -435,7 +416,6 @@ static const struct json *value_at(struct vector *v, const struct json *value, c
     while (value && len > 0) {
         const char *dot = memchr(place, '.', len);
         size_t part = dot ? (size_t)(dot - place) : len;
-
         if (value->type == JSON_ARRAY && strspn(place, "0123456789") >= part)
             value = json_at(value, strtoul(place, NULL, 10));
         else
@@ -449,7 +429,6 @@ static const struct json *value_at(struct vector *v, const struct json *value, c
 static const struct json *last_of(const struct json *container)
 {
     const struct json *last = NULL;
-
     json_each (item, container) {
         last = item;
     }
@@ -459,7 +438,6 @@ static const struct json *last_of(const struct json *container)
 static bool got_length(struct vector *v, const char *name, const struct json *value)
 {
     int64_t length = length_of(value);
-
     if (length >= 0)
         got_int(v, name, length);
     return length >= 0;
@@ -483,7 +461,6 @@ static bool got_keys(struct vector *v, const char *name, const struct json *obje
     const struct json *want = wants(v, name);
     const char **keys = arena_calloc(&v->arena, object->count + 1, sizeof(*keys));
     size_t count = 0;
-
     if (object->type != JSON_OBJECT || !want || want->type != JSON_ARRAY)
         return got_length(v, name, object);
     json_each (member, object) {
@@ -514,7 +491,6 @@ bool got_shape(struct vector *v, const char *name, const char *place, const stru
 {
     const struct json *whole = value_at(v, value, place, strlen(place));
     const struct json *want = wants(v, name);
-
     if (whole && want && want->type == JSON_NUMBER && whole->type != JSON_NUMBER && length_of(whole) >= 0)
         return got_length(v, name, whole);
     if (whole)
@@ -524,7 +500,6 @@ bool got_shape(struct vector *v, const char *name, const char *place, const stru
         return true;
     for (const char *cut = strchr(place, '_'); cut; cut = strchr(cut + 1, '_')) {
         const struct json *base = value_at(v, value, place, (size_t)(cut - place));
-
         if (base && got_aspect(v, name, cut + 1, base))
             return true;
     }
@@ -534,7 +509,6 @@ bool got_shape(struct vector *v, const char *name, const char *place, const stru
 void got_places(struct vector *v, const char *prefix, const struct json *value)
 {
     size_t len = strlen(prefix);
-
     json_each (member, v->expect) {
         if (hash_map_has(&v->marks, arena_printf(&v->arena, "e:%s", member->key)) ||
             strncmp(member->key, prefix, len) != 0)
