@@ -123,7 +123,7 @@ static int read_all(int fd, void *bytes, size_t len)
 }
 
 /* A child that cannot enter a layer or place a file runs nothing. It reports the reason when a script arrives. */
-static _Noreturn void refuse(const char *why)
+static _Noreturn void refuse_script(const char *why)
 {
     CLEANUP(strbuf) struct strbuf end = STRBUF_INIT;
     struct json_writer w = json_begin(&end);
@@ -153,7 +153,7 @@ static void place_files(size_t len)
     CLEANUP(free) char *packed = read_part(len);
     struct err wrong = ERR_INIT;
     if (files_place(packed, len, &wrong) < 0)
-        refuse(wrong.text);
+        refuse_script(wrong.text);
 }
 
 _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err)
@@ -173,9 +173,9 @@ _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int e
     for (size_t i = 0; i < COUNT_OF(deadly); i++)
         signal(deadly[i], SIG_DFL);
     if (sandbox_enter(sandbox, 0, &wrong) < 0)
-        refuse(wrong.text);
+        refuse_script(wrong.text);
     if (close_range(CHILD_SCRIPT + 1, ~0u, 0) < 0) /* the layers needed one more */
-        refuse("descriptors stay open");
+        refuse_script("descriptors stay open");
     crash_report_prepare(CHILD_EVENTS);
     pyhost_rehearse();
     if (read_all(CHILD_SCRIPT, &header, sizeof(header)) < 0)

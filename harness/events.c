@@ -20,7 +20,7 @@ void event_sink_release(struct event_sink *sink)
     mask_clear(&sink->mask);
 }
 
-static struct json_writer begin(struct event_sink *sink, const char *type)
+static struct json_writer begin_event(struct event_sink *sink, const char *type)
 {
     struct json_writer w = json_begin(&sink->out);
     json_open(&w, NULL, '{');
@@ -136,7 +136,7 @@ void event_ready(struct event_sink *sink, const struct json *tools, const char *
 
 void event_log(struct event_sink *sink, const char *level, const char *message, size_t len)
 {
-    struct json_writer w = begin(sink, "log");
+    struct json_writer w = begin_event(sink, "log");
     add_masked(sink, &w, "message", message, len);
     add_masked(sink, &w, "level", level, strlen(level));
     end(sink, &w);
@@ -144,7 +144,7 @@ void event_log(struct event_sink *sink, const char *level, const char *message, 
 
 void event_printed(struct event_sink *sink, const char *level, const char *message, size_t len)
 {
-    struct json_writer w = begin(sink, "log");
+    struct json_writer w = begin_event(sink, "log");
     json_add_strn(&w, "message", message, len);
     json_add_str(&w, "level", level);
     end(sink, &w);
@@ -152,7 +152,7 @@ void event_printed(struct event_sink *sink, const char *level, const char *messa
 
 void event_intermediate(struct event_sink *sink, const char *label, size_t len, const struct json *data)
 {
-    struct json_writer w = begin(sink, "intermediate");
+    struct json_writer w = begin_event(sink, "intermediate");
     add_masked(sink, &w, "label", label, len);
     add_data(sink, &w, data);
     end(sink, &w);
@@ -160,14 +160,14 @@ void event_intermediate(struct event_sink *sink, const char *label, size_t len, 
 
 void event_result(struct event_sink *sink, const struct json *data)
 {
-    struct json_writer w = begin(sink, "final_result");
+    struct json_writer w = begin_event(sink, "final_result");
     add_data(sink, &w, data);
     end(sink, &w);
 }
 
 void event_error(struct event_sink *sink, const char *message, const char *traceback)
 {
-    struct json_writer w = begin(sink, "error");
+    struct json_writer w = begin_event(sink, "error");
     add_cut(sink, &w, "message", message, MESSAGE_MAX);
     add_cut(sink, &w, "traceback", traceback, TRACEBACK_MAX);
     end(sink, &w);
@@ -175,6 +175,6 @@ void event_error(struct event_sink *sink, const char *message, const char *trace
 
 void event_done(struct event_sink *sink)
 {
-    struct json_writer w = begin(sink, "script_done");
+    struct json_writer w = begin_event(sink, "script_done");
     end(sink, &w);
 }

@@ -72,14 +72,14 @@
 #define WATCH_MIN_MS  20   /* between counts while new processes appear … */
 #define WATCH_MAX_MS  160  /* … and while none do */
 
-struct settings {
+struct launch_settings {
     unsigned long memory_mb, pids, cpu_s, files_mb, as_uid, as_gid, filter_fd;
     const char *cwd, *network_socket;
     bool control, mark, guard, watch_memory, network, filter_variable, close_proc;
     char **argv;
 };
 
-static struct settings settings;
+static struct launch_settings settings;
 static bool whole_namespace; /* we are process 1: every process we see belongs to the program */
 static char **environment;
 static pid_t program;
@@ -192,7 +192,7 @@ static void put(int fd, const char *text, size_t len)
         return;
 }
 
-static void tell(const char *fmt, ...)
+static void report_start(const char *fmt, ...)
 {
     char line[256];
     va_list args;
@@ -409,25 +409,25 @@ static void end_all(void)
     reap();
     size_t count = find_descendants();
     for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
-        tell("left %d %s\n", all.items[i].pid, all.items[i].name);
+        report_start("left %d %s\n", all.items[i].pid, all.items[i].name);
     for (long until = now_ms() + KILL_MS; count && now_ms() < until; count = find_descendants()) {
         signal_all(SIGKILL);
         poll(NULL, 0, 1);
         reap();
     }
     for (size_t i = 0; i < count && i < LEFT_TOLD_MAX; i++)
-        tell("survivor %d %s\n", all.items[i].pid, all.items[i].name);
+        report_start("survivor %d %s\n", all.items[i].pid, all.items[i].name);
 }
 
-static _Noreturn void leave(int status)
+static _Noreturn void launch_leave(int status)
 {
     end_all();
     if (WIFSIGNALED(status)) {
-        tell("signal %d\n", WTERMSIG(status));
+        report_start("signal %d\n", WTERMSIG(status));
         say_words();
         exit(128 + WTERMSIG(status));
     }
-    tell("exit %d\n", WEXITSTATUS(status));
+    report_start("exit %d\n", WEXITSTATUS(status));
     say_words();
     exit(WEXITSTATUS(status));
 }
@@ -439,7 +439,7 @@ static void bury(void)
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
         if (pid == program)
-            leave(status);
+            launch_leave(status);
 }
 
 static void hear_signal(int fd)
@@ -493,7 +493,7 @@ static int watch_count(void)
     long now = newest_process();
     pause = now != newest ? WATCH_MIN_MS : pause * 2 < WATCH_MAX_MS ? pause * 2 : WATCH_MAX_MS;
     if (now != newest && find_descendants() > settings.pids) {
-        tell("crowd %lu\n", settings.pids);
+        report_start("crowd %lu\n", settings.pids);
         signal_all(SIGKILL);
     }
     newest = now;
@@ -523,9 +523,9 @@ static int watch_program(void)
     unsigned long held = launch_memory_over(&wait);
     if (held) {
         if (held == MEMORY_UNSEEN)
-            tell("unseen\n");
+            report_start("unseen\n");
         else
-            tell("memory %lu\n", held);
+            report_start("memory %lu\n", held);
         signal_all(SIGKILL);
     }
     return wait;
@@ -587,12 +587,12 @@ int main(int argc, char **argv)
     begin_memory_watch();
     int wrong = start_program();
     if (wrong) {
-        tell("error %d\n", wrong);
+        report_start("error %d\n", wrong);
         say_words();
         return LAUNCH_FAILED;
     }
     if (settings.control)
-        tell("started\n");
+        report_start("started\n");
     launch_close_standard();
     for (;;) {
         struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},

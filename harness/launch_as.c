@@ -30,7 +30,7 @@
 #define SHOWN_MAX  256
 #define COVER_SIZE "size=1m,nr_inodes=4096,mode=0755"
 
-struct shown {
+struct shown_folder {
     const char *path;
     int tree;  /* the path, opened before any cover is mounted; -1: that user can reach it already */
     bool lent; /* read-only, and root's files appear as the other user's */
@@ -38,7 +38,7 @@ struct shown {
     bool link; /* its path leads through a symbolic link */
 };
 
-static struct shown shown[SHOWN_MAX];
+static struct shown_folder shown[SHOWN_MAX];
 static size_t shown_count;
 static uid_t other;
 static gid_t other_group;
@@ -54,7 +54,7 @@ void launch_as_show(const char *path, bool lent)
     errno = shown_count == SHOWN_MAX ? E2BIG : path[0] != '/' ? EINVAL : strlen(path) >= PATH_MAX ? ENAMETOOLONG : 0;
     if (errno)
         fail("cannot show", path);
-    shown[shown_count++] = (struct shown){.path = path, .lent = lent, .tree = -1};
+    shown[shown_count++] = (struct shown_folder){.path = path, .lent = lent, .tree = -1};
 }
 
 /* ---- what the other user sees ---- */
@@ -122,7 +122,7 @@ static int open_users(void)
     return users;
 }
 
-static void lend(const struct shown *it)
+static void lend(const struct shown_folder *it)
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_mount_setattr, it->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)))
@@ -159,7 +159,7 @@ static void make_way(char *path)
     }
 }
 
-static void attach(const struct shown *it)
+static void attach(const struct shown_folder *it)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s", it->path);
@@ -182,7 +182,7 @@ static void attach(const struct shown *it)
  * links. */
 static int in_order(const void *a, const void *b)
 {
-    const struct shown *first = a, *second = b;
+    const struct shown_folder *first = a, *second = b;
     size_t one = strlen(first->path), two = strlen(second->path);
     if (first->link != second->link)
         return first->link - second->link;
@@ -197,7 +197,7 @@ static bool leads_through_link(const char *path)
     return link;
 }
 
-static void open_tree_of(struct shown *it)
+static void open_tree_of(struct shown_folder *it)
 {
     struct stat st;
     it->link = leads_through_link(it->path);

@@ -243,7 +243,7 @@ static bool count_shares(const struct processes *all, unsigned long *kb)
 
 /* ---- the final count ---- */
 
-static void forget(struct processes *before, int pid)
+static void forget_process(struct processes *before, int pid)
 {
     for (size_t i = 0; i < before->count; i++)
         before->items[i].ours = before->items[i].pid != pid;
@@ -270,12 +270,12 @@ static bool stop_running(const struct processes *all, struct processes *before)
         if (runs(all, all->items[i].parent))
             continue;
         kill(all->items[i].pid, SIGSTOP);
-        forget(before, all->items[i].pid);
+        forget_process(before, all->items[i].pid);
     }
     return none;
 }
 
-static void go_on(const struct processes *all, const struct processes *before)
+static void continue_walk(const struct processes *all, const struct processes *before)
 {
     for (size_t i = all->count; i-- > 0;)
         if (!processes_have(before, all->items[i].pid))
@@ -301,7 +301,7 @@ static unsigned long count_stopped(void)
         poll(NULL, 0, 1);
     for (int round = 0; round < STOP_ROUNDS && !count_shares(now.watch.find(), &kb); round++)
         poll(NULL, 0, 1);
-    go_on(now.watch.find(), &before);
+    continue_walk(now.watch.find(), &before);
     processes_release(&before);
     return kb;
 }
@@ -356,7 +356,7 @@ static unsigned long least_kb(const struct held *held, unsigned long files)
 }
 
 /* Returns what all processes hold, in kB. Returns a value above the limit only if it is certain. */
-static unsigned long look(void)
+static unsigned long look_at_process(void)
 {
     unsigned long limit = now.watch.limit_mb << 10, files = tmpfs_kb(), sum = files, least = files, exact;
     now.newest = now.watch.newest ? now.watch.newest() : 0;
@@ -420,7 +420,7 @@ unsigned long launch_memory_over(int *wait_ms)
         if (is_quiet()) {
             now.pause_ms = now.pause_ms * 2 < MEMORY_WATCH_MS ? now.pause_ms * 2 : MEMORY_WATCH_MS;
         } else {
-            held = look();
+            held = look_at_process();
             blind = !sees(); /* after the check: whatever hides /proc before the check still does */
             now.pause_ms = pause_for(held);
         }

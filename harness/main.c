@@ -14,39 +14,41 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-struct names {
+struct tool_names {
     const char **items; /* NULL-terminated */
     size_t count;
 };
 
-struct settings {
+struct harness_settings {
     const char *tools, *workspace;
-    struct names left_out;
+    struct tool_names left_out;
     unsigned memory_mb;
     bool no_seccomp, no_landlock, no_rlimits, no_readonly, allow_degraded, end_with_input, help, version;
 };
 
-static const struct option {
+static const struct harness_option {
     const char *name;
     const char *argument; /* NULL: a switch */
     const char *help;
     size_t offset;
 } table[] = {
-    {"--tools", "DIR", "load every *.py of DIR (default /tools)", offsetof(struct settings, tools)},
-    {"--leave-out", "FILE", "do not load this file of DIR; may be given again", offsetof(struct settings, left_out)},
+    {"--tools", "DIR", "load every *.py of DIR (default /tools)", offsetof(struct harness_settings, tools)},
+    {"--leave-out", "FILE", "do not load this file of DIR; may be given again",
+     offsetof(struct harness_settings, left_out)},
     {"--workspace", "DIR", "where scripts run and may write (default /workspace)",
-     offsetof(struct settings, workspace)},
-    {"--memory", "MB", "address space of a script (default 512)", offsetof(struct settings, memory_mb)},
-    {"--no-seccomp", NULL, "leave the filter of system calls off", offsetof(struct settings, no_seccomp)},
-    {"--no-landlock", NULL, "leave the file rules off", offsetof(struct settings, no_landlock)},
-    {"--no-rlimits", NULL, "leave the resource limits off", offsetof(struct settings, no_rlimits)},
-    {"--no-readonly", NULL, "leave what is around the workspace as it is", offsetof(struct settings, no_readonly)},
+     offsetof(struct harness_settings, workspace)},
+    {"--memory", "MB", "address space of a script (default 512)", offsetof(struct harness_settings, memory_mb)},
+    {"--no-seccomp", NULL, "leave the filter of system calls off", offsetof(struct harness_settings, no_seccomp)},
+    {"--no-landlock", NULL, "leave the file rules off", offsetof(struct harness_settings, no_landlock)},
+    {"--no-rlimits", NULL, "leave the resource limits off", offsetof(struct harness_settings, no_rlimits)},
+    {"--no-readonly", NULL, "leave what is around the workspace as it is",
+     offsetof(struct harness_settings, no_readonly)},
     {"--allow-degraded", NULL, "go on without a layer that this machine lacks",
-     offsetof(struct settings, allow_degraded)},
+     offsetof(struct harness_settings, allow_degraded)},
     {"--end-with-input", NULL, "end when standard input does, whatever runs: the host is gone then",
-     offsetof(struct settings, end_with_input)},
-    {"--help", NULL, "this text", offsetof(struct settings, help)},
-    {"--version", NULL, "the version", offsetof(struct settings, version)},
+     offsetof(struct harness_settings, end_with_input)},
+    {"--help", NULL, "this text", offsetof(struct harness_settings, help)},
+    {"--version", NULL, "the version", offsetof(struct harness_settings, version)},
 };
 
 static int usage(const char *fmt, const char *what, const char *more)
@@ -57,14 +59,14 @@ static int usage(const char *fmt, const char *what, const char *more)
     return -1;
 }
 
-static void add_name(struct names *names, const char *name)
+static void add_name(struct tool_names *names, const char *name)
 {
     names->items = xreallocarray(names->items, names->count + 2, sizeof(*names->items));
     names->items[names->count++] = name;
     names->items[names->count] = NULL;
 }
 
-static int set_value(struct settings *settings, const struct option *option, const char *value)
+static int set_value(struct harness_settings *settings, const struct harness_option *option, const char *value)
 {
     char *place = (char *)settings + option->offset;
     char *end;
@@ -73,7 +75,7 @@ static int set_value(struct settings *settings, const struct option *option, con
         return 0;
     }
     if (strcmp(option->argument, "FILE") == 0) {
-        add_name((struct names *)(void *)place, value);
+        add_name((struct tool_names *)(void *)place, value);
         return 0;
     }
     if (strcmp(option->argument, "MB") != 0) {
@@ -88,7 +90,7 @@ static int set_value(struct settings *settings, const struct option *option, con
     return 0;
 }
 
-static const struct option *find_option(const char *text, size_t len)
+static const struct harness_option *find_option(const char *text, size_t len)
 {
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (strlen(table[i].name) == len && memcmp(table[i].name, text, len) == 0)
@@ -107,11 +109,11 @@ static int unknown(const char *text)
 }
 
 /* Accepts --name value and --name=value. */
-static int read_options(struct settings *settings, char **argv)
+static int read_options(struct harness_settings *settings, char **argv)
 {
     for (char **at = argv + 1; *at; at++) {
         const char *equals = strchr(*at, '=');
-        const struct option *option = find_option(*at, equals ? (size_t)(equals - *at) : strlen(*at));
+        const struct harness_option *option = find_option(*at, equals ? (size_t)(equals - *at) : strlen(*at));
         const char *value = equals ? equals + 1 : NULL;
         if (!option)
             return unknown(*at);
@@ -142,7 +144,7 @@ static int print_help(void)
 
 /* ---- the two roles ---- */
 
-static int run_zygote(const struct settings *settings)
+static int run_zygote(const struct harness_settings *settings)
 {
     const struct zygote_options options = {
         .sandbox = {.tools = settings->tools,
@@ -160,9 +162,9 @@ static int run_zygote(const struct settings *settings)
 }
 
 /* Returns the settings as arguments of the zygote. */
-static char **zygote_arguments(const struct settings *settings)
+static char **zygote_arguments(const struct harness_settings *settings)
 {
-    const struct names *left_out = &settings->left_out;
+    const struct tool_names *left_out = &settings->left_out;
     char **arguments = xcalloc(COUNT_OF(table) + left_out->count + 2, sizeof(*arguments));
     size_t count = 0;
     arguments[count++] = xstrdup(ZYGOTE_NAME);
@@ -184,7 +186,7 @@ static char **zygote_arguments(const struct settings *settings)
     return arguments;
 }
 
-static int run_supervisor(struct settings *settings)
+static int run_supervisor(struct harness_settings *settings)
 {
     const char *workspace = settings->workspace ? settings->workspace : "/workspace";
     const char *tools = settings->tools ? settings->tools : "/tools";
@@ -213,7 +215,7 @@ static int run_supervisor(struct settings *settings)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct harness_settings settings = {0};
     (void)argc;
     if (read_options(&settings, argv) < 0)
         return 2;

@@ -77,7 +77,7 @@ struct test { /* (argument & mask) == value; mask 0 ends a list */
     uint64_t mask, value;
 };
 
-struct row {
+struct layer_row {
     const char *name;
     enum rule rule;
     struct test tests[3];
@@ -137,11 +137,11 @@ struct row {
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define OWN_PID                  0x7a6b5c4d /* above any process id */
 #define SYSCALL(name, rule, why) {#name, rule},
-static const struct row rows[] = {
+static const struct layer_row rows[] = {
 #include "syscalls.def"
 };
 
-static int add_row(scmp_filter_ctx ctx, const struct row *row, bool readonly)
+static int add_row(scmp_filter_ctx ctx, const struct layer_row *row, bool readonly)
 {
     static const uint32_t actions[] = {SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(ENOSYS), SCMP_ACT_ERRNO(EPERM),
                                        SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW};

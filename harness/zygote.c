@@ -39,7 +39,7 @@ static int complain(const char *text)
 
 /* ---- the supervisor ---- */
 
-static int tell(const struct control *message, const int *fds, size_t fd_count)
+static int report_spare(const struct control *message, const int *fds, size_t fd_count)
 {
     struct iovec part = {(void *)(uintptr_t)message, sizeof(*message)};
     union {
@@ -90,7 +90,7 @@ static int make_spare(struct zygote *zygote)
     int pidfd = pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
     const int hand[HAND_COUNT] = {pidfd, fds[SCRIPT][1], fds[EVENTS][0], fds[OUT][0], fds[ERR][0]};
     message.pid = pid;
-    result = pidfd < 0 ? -1 : tell(&message, hand, HAND_COUNT);
+    result = pidfd < 0 ? -1 : report_spare(&message, hand, HAND_COUNT);
     for (size_t i = 0; i < PIPES; i++) {
         close(fds[i][0]);
         close(fds[i][1]);
@@ -109,7 +109,7 @@ static int reap(struct zygote *zygote, size_t index)
         return -1;
     close(zygote->children[index].pidfd);
     zygote->children[index] = zygote->children[--zygote->count];
-    return tell(&message, NULL, 0);
+    return report_spare(&message, NULL, 0);
 }
 
 /* ---- serving ---- */

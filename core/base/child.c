@@ -20,7 +20,7 @@
 #include "loop_internal.h"
 #include "loop_meter.h"
 #include "mem.h"
-#include "pace.h"
+#include "read_limit.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -47,20 +47,20 @@
 #define CALM_MS       12
 #define CALM_QUIET_MS 500 /* a stream without a pause for this long no longer counts as flooding */
 
-struct stream {
+struct child_stream {
     uv_pipe_t pipe;
     struct child *child;
     bool open;
     bool calmed; /* not read until the pause is over */
     bool floods; /* counted among the flooding streams */
-    struct pace pace;
+    struct read_limit read_limit;
 };
 
 struct child {
     struct loop *loop;
     uv_process_t process;
     uv_pipe_t input;
-    struct stream out, err, control;
+    struct child_stream out, err, control;
     uv_timer_t grace; /* before the exit: the pauses of a calmed stream */
     struct child_ops ops;
     void *data;
@@ -78,7 +78,7 @@ struct child {
     char buffer[65536]; /* the bytes just read; libuv reads one stream at a time */
 };
 
-struct write_job {
+struct child_write {
     uv_write_t request;
     struct child *child;
     char bytes[];
@@ -118,14 +118,14 @@ static void close_input(struct child *child)
     close_handle(&child->input);
 }
 
-static unsigned count_flood(struct stream *stream, bool floods)
+static unsigned count_flood(struct child_stream *stream, bool floods)
 {
     int change = (int)floods - (int)stream->floods;
     stream->floods = floods;
     return loop_count_floods(stream->child->loop, change);
 }
 
-static void close_stream(struct stream *stream)
+static void close_stream(struct child_stream *stream)
 {
     if (!stream->open)
         return;
@@ -147,7 +147,7 @@ static void maybe_tell(struct child *child)
         child->ops.exited(child->data, child->status, child->signum);
 }
 
-static void give(struct stream *stream, const char *bytes, size_t len)
+static void give(struct child_stream *stream, const char *bytes, size_t len)
 {
     struct child *child = stream->child;
     if (stream == &child->control)
@@ -156,7 +156,7 @@ static void give(struct stream *stream, const char *bytes, size_t len)
         child->ops.output(child->data, stream == &child->out ? PROCESS_STDOUT : PROCESS_STDERR, bytes, len);
 }
 
-static void end_stream(struct stream *stream)
+static void end_stream(struct child_stream *stream)
 {
     struct child *child = stream->child;
     if (!stream->open)
@@ -167,7 +167,7 @@ static void end_stream(struct stream *stream)
 }
 
 /* Reads what is in the pipe now, so that ending the stream loses nothing that was written in time. */
-static void drain_stream(struct stream *stream)
+static void drain_stream(struct child_stream *stream)
 {
     struct child *child = stream->child;
     uv_os_fd_t fd;
@@ -204,12 +204,12 @@ static void on_grace_over(uv_timer_t *grace)
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
 static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf);
 
-static void read_on(struct stream *stream)
+static void read_on(struct child_stream *stream)
 {
     if (!stream->calmed)
         return;
     stream->calmed = false;
-    pace_go_on(&stream->pace);
+    read_limit_resume(&stream->read_limit);
     if (stream->open && !(stream == &stream->child->out && stream->child->paused))
         uv_read_start((uv_stream_t *)&stream->pipe, give_buffer, on_read);
 }
@@ -217,7 +217,7 @@ static void read_on(struct stream *stream)
 static void on_calm_over(uv_timer_t *grace)
 {
     struct child *child = grace->data;
-    struct stream *const streams[] = {&child->out, &child->err};
+    struct child_stream *const streams[] = {&child->out, &child->err};
     bool floods = false;
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         if (!streams[i]->calmed && streams[i]->floods)
@@ -230,10 +230,10 @@ static void on_calm_over(uv_timer_t *grace)
 }
 
 /* After the exit, only what is in the pipe remains, so no pause is needed. */
-static void calm(struct stream *stream, size_t got)
+static void calm(struct child_stream *stream, size_t got)
 {
     struct child *child = stream->child;
-    if (child->exited || !stream->open || !pace_take(&stream->pace, got))
+    if (child->exited || !stream->open || !read_limit_take(&stream->read_limit, got))
         return;
     stream->calmed = true;
     uv_read_stop((uv_stream_t *)&stream->pipe);
@@ -283,7 +283,7 @@ static void on_socket_closed(uv_handle_t *handle)
 }
 
 /* Takes sockets that came with bytes of the control connection. Closes any other descriptors. */
-static void take_sockets(struct stream *control)
+static void take_sockets(struct child_stream *control)
 {
     struct child *child = control->child;
     while (uv_pipe_pending_count(&control->pipe) > 0) {
@@ -312,7 +312,7 @@ static void take_sockets(struct stream *control)
     }
 }
 
-static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
+static void take_read(struct child_stream *stream, ssize_t got, const uv_buf_t *buf)
 {
     struct child *child = stream->child;
     if (stream == &child->control)
@@ -335,14 +335,14 @@ static void take_read(struct stream *stream, ssize_t got, const uv_buf_t *buf)
 
 static void on_read(uv_stream_t *pipe, ssize_t got, const uv_buf_t *buf)
 {
-    struct stream *stream = CONTAINER_OF(pipe, struct stream, pipe);
+    struct child_stream *stream = CONTAINER_OF(pipe, struct child_stream, pipe);
     LOOP_CALL("output of a child", stream->child->ops.output, take_read(stream, got, buf));
 }
 
 static void on_written(uv_write_t *request, int status)
 {
     (void)status; /* the exit reports it */
-    struct write_job *job = (struct write_job *)request;
+    struct child_write *job = (struct child_write *)request;
     struct child *child = job->child;
     free(job);
     child->writes--;
@@ -412,7 +412,7 @@ static int open_ours(struct child *child, uv_pipe_t *pipe, int ours)
     return -1;
 }
 
-static int open_stream(struct child *child, struct stream *stream, int ours)
+static int open_stream(struct child *child, struct child_stream *stream, int ours)
 {
     stream->child = child;
     stream->open = open_ours(child, &stream->pipe, ours) == 0;
@@ -454,7 +454,7 @@ static int open_pipes(struct child *child, const struct process_spec *spec, stru
     int ours;
     if ((spec->input || spec->keep_input) && ((ours = make_pipe(&ends->fd[0], true)) < 0 || open_input(child, ours)))
         return -1;
-    struct stream *const streams[] = {&child->out, &child->err};
+    struct child_stream *const streams[] = {&child->out, &child->err};
     for (int i = 0; child->ops.output && i < 2; i++)
         if ((ours = make_pipe(&ends->fd[1 + i], false)) < 0 || open_stream(child, streams[i], ours))
             return -1;
@@ -614,7 +614,7 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
     child->ops = *ops;
     child->data = data;
     child->gentle = spec->gentle;
-    child->out.pace.after = child->err.pace.after = spec->calm_after;
+    child->out.read_limit.after = child->err.read_limit.after = spec->calm_after;
     uv_timer_init(loop_uv(loop), &child->grace);
     own_handle(child, &child->grace);
 
@@ -675,7 +675,7 @@ void child_write(struct child *child, const void *bytes, size_t len)
 {
     if (!child->input_open || child->input_ending || len == 0)
         return;
-    struct write_job *job = xmalloc(sizeof(*job) + len);
+    struct child_write *job = xmalloc(sizeof(*job) + len);
     job->child = child;
     memcpy(job->bytes, bytes, len);
     uv_buf_t buf = {.base = job->bytes, .len = len};
@@ -740,7 +740,7 @@ static void on_left_too_long(uv_timer_t *grace)
 }
 
 /* No callback runs after this. Kills a running child, after `limit_ms` if that is not 0. */
-static void leave(struct child *child, unsigned limit_ms)
+static void child_leave(struct child *child, unsigned limit_ms)
 {
     bool runs = !child->exited;
     child->freed = true;
@@ -762,7 +762,7 @@ static void leave(struct child *child, unsigned limit_ms)
 void child_free(struct child *child)
 {
     if (child && !child->freed)
-        leave(child, child->gentle ? GENTLE_MS : 0);
+        child_leave(child, child->gentle ? GENTLE_MS : 0);
 }
 
 int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
@@ -771,6 +771,6 @@ int child_run_aside(struct loop *loop, const char *const *argv, const char *cons
         child_start(loop, &(struct process_spec){.argv = argv, .env = env}, &(struct child_ops){0}, NULL, NULL);
     if (!child)
         return -1;
-    leave(child, limit_ms);
+    child_leave(child, limit_ms);
     return 0;
 }

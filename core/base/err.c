@@ -86,14 +86,14 @@ int err_prefix(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-void (*bug_veil)(char *text, size_t room);
+void (*bug_redact)(char *text, size_t room);
 
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
     char text[1024];
     FORMAT(text, fmt);
-    if (bug_veil)
-        bug_veil(text, sizeof(text));
+    if (bug_redact)
+        bug_redact(text, sizeof(text));
     fprintf(stderr, "BUG: %s:%d: %s\n", file, line, text);
     fflush(stderr);
     abort();

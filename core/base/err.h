@@ -26,6 +26,6 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...) __attribute__
 int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Redacts the text of a bug before it is shown; NULL: unchanged, because not every program knows secrets. */
-extern void (*bug_veil)(char *text, size_t room);
+extern void (*bug_redact)(char *text, size_t room);
 _Noreturn void bug_at(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)

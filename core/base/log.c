@@ -67,8 +67,8 @@ void log_at(enum log_level level, const char *fmt, ...)
     clock_stamp(wall, stamp);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%.19s.%03dZ %s ", stamp, (int)(wall / 1000 % 1000), names[level]);
-    CLEANUP(strbuf) struct strbuf veiled = STRBUF_INIT;
-    const struct strbuf *told = redact_text(&veiled, text.buf, text.len) ? &veiled : &text;
+    CLEANUP(strbuf) struct strbuf redacted = STRBUF_INIT;
+    const struct strbuf *told = redact_text(&redacted, text.buf, text.len) ? &redacted : &text;
     utf8_sanitize(&line, told->buf, told->len, UTF8_KEEP_NOTHING);
     strbuf_addch(&line, '\n');
 

@@ -37,7 +37,7 @@
 /* How often virtual time looks for events that came up during events before it lets time pass. */
 #define SETTLE_MAX 64
 
-struct entry {
+struct loop_entry {
     struct loop_timer *timer;
     int64_t due_us;
     uint64_t serial;
@@ -56,7 +56,7 @@ struct loop {
     bool running;
     bool stopping;
 
-    struct entry *heap; /* heap[0] is the earliest; heap[i].timer->place is i + 1 */
+    struct loop_entry *heap; /* heap[0] is the earliest; heap[i].timer->place is i + 1 */
     size_t count, room;
     uint64_t serial;
     uv_timer_t wake;
@@ -93,19 +93,19 @@ struct loop_watch {
 
 /* Timers */
 
-static bool is_before(const struct entry *a, const struct entry *b)
+static bool is_before(const struct loop_entry *a, const struct loop_entry *b)
 {
     return a->due_us != b->due_us ? a->due_us < b->due_us : a->serial < b->serial;
 }
 
-static void put_entry(struct loop *loop, size_t at, struct entry entry)
+static void put_entry(struct loop *loop, size_t at, struct loop_entry entry)
 {
     loop->heap[at] = entry;
     entry.timer->place = at + 1;
 }
 
 /* Puts the entry where it belongs, starting from the free place `at`. */
-static void settle_entry(struct loop *loop, size_t at, struct entry entry)
+static void settle_entry(struct loop *loop, size_t at, struct loop_entry entry)
 {
     while (at > 0 && is_before(&entry, &loop->heap[(at - 1) / 2])) {
         put_entry(loop, at, loop->heap[(at - 1) / 2]);
@@ -447,7 +447,7 @@ void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t due_u
     timer->due_us = due_us;
     GROW(loop->heap, loop->count, loop->room);
     loop->count++;
-    settle_entry(loop, loop->count - 1, (struct entry){timer, due_us, loop->serial++});
+    settle_entry(loop, loop->count - 1, (struct loop_entry){timer, due_us, loop->serial++});
 }
 
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer)
@@ -458,7 +458,7 @@ void loop_timer_stop(struct loop *loop, struct loop_timer *timer)
     if (at >= loop->count || loop->heap[at].timer != timer)
         BUG("the timer is not one of this loop");
     timer->place = 0;
-    struct entry last = loop->heap[--loop->count];
+    struct loop_entry last = loop->heap[--loop->count];
     if (last.timer != timer)
         settle_entry(loop, at, last);
 }

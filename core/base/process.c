@@ -7,8 +7,8 @@
  * Behind an engine the child is the engine's process. Its exit says when the process is over, and the messages of
  * keyturn-launch (hear_line) say how. Before its mark on stderr, all output is the engine's (launcher_words).
  *
- * Callbacks may free the process. Every caller of a callback is between enter and leave, so the memory stays valid
- * until then. */
+ * Callbacks may free the process. Every caller of a callback is between enter and process_leave, so the memory stays
+ * valid until then. */
 
 #include "process.h"
 #include "child.h"
@@ -68,7 +68,7 @@ static void enter(struct process *process)
     process->calls++;
 }
 
-static void leave(struct process *process)
+static void process_leave(struct process *process)
 {
     if (--process->calls || !process->freed)
         return;
@@ -109,7 +109,7 @@ void process_free(struct process *process)
     child_free(steal(&process->child));
     launcher_guard_dismiss(steal(&process->guard));
     leftovers_leave(steal(&process->leftovers));
-    leave(process);
+    process_leave(process);
 }
 
 /* ---- the end ---- */
@@ -190,7 +190,7 @@ static void on_leftovers_killed(void *user, const struct left_process *left, siz
         child_kill(process->child, SIGKILL); /* the exit of the child completes the end */
     else
         finish(process);
-    leave(process);
+    process_leave(process);
 }
 
 static void hear_line(void *user, const char *line);
@@ -212,7 +212,7 @@ static void on_child_exit(void *data, int status, int signum)
             leftovers_kill(process->loop, 0, process->name, process->group, on_leftovers_killed, process);
     if (!process->freed && !process->leftovers)
         finish(process);
-    leave(process);
+    process_leave(process);
 }
 
 /* ---- messages of keyturn-launch (harness/launch.c) ---- */
@@ -224,7 +224,7 @@ static void hear_left(struct process *process, const char *text, bool survived)
         add_left(process, &left);
 }
 
-static void begin(struct process *process)
+static void begin_process(struct process *process)
 {
     bool works = process->engine_works;
     process->engine_works = true;
@@ -238,7 +238,7 @@ static void hear_line(void *user, const char *line)
     struct process_end *end = &process->end;
     int number;
     if (strcmp(line, "started") == 0)
-        begin(process);
+        begin_process(process);
     else if (strncmp(line, "left ", 5) == 0)
         hear_left(process, line + 5, false);
     else if (strncmp(line, "survivor ", 9) == 0)
@@ -273,7 +273,7 @@ static void on_control(void *data, const char *bytes, size_t len)
     struct process *process = data;
     enter(process);
     lines_feed(&process->control, bytes, len, on_control_line, process);
-    leave(process);
+    process_leave(process);
 }
 
 static void on_socket(void *data, int take_fd)
@@ -300,7 +300,7 @@ static void on_words(void *user, bool engine, const char *bytes, size_t len)
 {
     struct process *process = user;
     if (engine && process->launcher == PROCESS_IN_ENGINE_DEAF)
-        begin(process);
+        begin_process(process);
     if (len)
         give_output(process, engine ? PROCESS_ENGINE_STDERR : shared_stream(process), bytes, len);
 }
@@ -313,7 +313,7 @@ static void on_output(void *data, enum process_stream stream, const char *bytes,
         launcher_words_feed(process->words, bytes, len);
     else if (!process->words || len)
         give_output(process, stream, bytes, len);
-    leave(process);
+    process_leave(process);
 }
 
 /* ---- starting ---- */

@@ -87,12 +87,12 @@ static int by_beginning(const void *a, const void *b)
     return one->len > two->len ? -1 : one->len < two->len;
 }
 
-struct collector {
+struct secret_collector {
     struct set *set;
     const struct secret *secret;
 };
 
-static void add_form(const struct collector *to, const char *text, size_t len, unsigned char first,
+static void add_form(const struct secret_collector *to, const char *text, size_t len, unsigned char first,
                      enum redact_spelling spelling)
 {
     struct set *set = to->set;
@@ -222,7 +222,7 @@ static char *plain_name(const char *name)
     return plain;
 }
 
-static void veil_bug(char *text, size_t room)
+static void redact_bug(char *text, size_t room)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     if (!redact_text(&out, text, strlen(text)))
@@ -236,7 +236,7 @@ bool redact_add(const char *name, const char *value)
 {
     if (strlen(value) < REDACT_LEAST)
         return false;
-    bug_veil = veil_bug;
+    bug_redact = redact_bug;
     for (const struct secret *known = secrets; known; known = known->next)
         if (strcmp(known->value, value) == 0)
             return true;
@@ -246,7 +246,7 @@ bool redact_add(const char *name, const char *value)
     struct set *set = xcalloc(1, sizeof(*set));
     set->older = current;
     for (const struct secret *each = secrets; each; each = each->next)
-        redact_forms(each->value, collect, &(struct collector){set, each});
+        redact_forms(each->value, collect, &(struct secret_collector){set, each});
     index_forms(set);
     __atomic_store_n(&current, set, __ATOMIC_RELEASE);
     return true;

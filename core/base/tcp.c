@@ -36,7 +36,7 @@ struct tcp {
     bool reading, ended, freed;
 };
 
-struct write_job {
+struct tcp_write {
     uv_write_t request;
     struct tcp *tcp;
     char bytes[];
@@ -217,7 +217,7 @@ void tcp_pause(struct tcp *tcp, bool paused)
 
 static void on_written(uv_write_t *request, int status)
 {
-    struct write_job *job = (struct write_job *)request;
+    struct tcp_write *job = (struct tcp_write *)request;
     struct tcp *tcp = job->tcp;
     free(job);
     if (tcp->freed || status == UV_ECANCELED)
@@ -232,7 +232,7 @@ void tcp_write(struct tcp *tcp, const char *bytes, size_t len)
 {
     if (tcp->freed || tcp->ended || !len)
         return;
-    struct write_job *job = xmalloc(sizeof(*job) + len);
+    struct tcp_write *job = xmalloc(sizeof(*job) + len);
     job->tcp = tcp;
     memcpy(job->bytes, bytes, len);
     uv_buf_t buf = {.base = job->bytes, .len = len};

@@ -21,7 +21,7 @@
 
 #define TIMEOUT_MAX_S 3600
 
-struct entry {
+struct server_entry {
     struct arena *arena;
     long first_line; /* of the object with the servers, in its file */
     struct mcp_spec *spec;
@@ -31,19 +31,19 @@ struct entry {
     struct err *err;
 };
 
-static long line_of(const struct entry *entry, const struct doc *value)
+static long line_of(const struct server_entry *entry, const struct doc *value)
 {
     return entry->first_line + doc_line(value) - 1;
 }
 
-static int at_line(struct entry *entry, const struct doc *value)
+static int at_line(struct server_entry *entry, const struct doc *value)
 {
     if (entry->err)
         entry->err->line = line_of(entry, value);
     return -1;
 }
 
-static int wrong(struct entry *entry, const struct doc *value, const char *key, const char *wanted)
+static int wrong(struct server_entry *entry, const struct doc *value, const char *key, const char *wanted)
 {
     err_set(entry->err, "\"mcpServers.%.60s.%.60s\" must be %s", entry->spec->name, key, wanted);
     return at_line(entry, value);
@@ -52,20 +52,20 @@ static int wrong(struct entry *entry, const struct doc *value, const char *key, 
 /* An unset variable is reported when the server would be started. */
 static void on_missing(void *user, const char *name)
 {
-    struct entry *entry = user;
+    struct server_entry *entry = user;
     if (!entry->spec->refused)
         entry->spec->refused =
             arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
 }
 
-static const char *expand(struct entry *entry, const char *text)
+static const char *expand(struct server_entry *entry, const char *text)
 {
     return config_expand(entry->arena, text, on_missing, entry);
 }
 
 /* ---- keys ---- */
 
-static int take_command(struct entry *entry, const struct doc *value)
+static int take_command(struct server_entry *entry, const struct doc *value)
 {
     if (doc_type(value) != DOC_TEXT || !*doc_text(value))
         return wrong(entry, value, doc_key(value), "the program to start, a string");
@@ -73,7 +73,7 @@ static int take_command(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_args(struct entry *entry, const struct doc *value)
+static int take_args(struct server_entry *entry, const struct doc *value)
 {
     doc_each (item, value)
         if (doc_type(value) != DOC_LIST || doc_type(item) != DOC_TEXT)
@@ -84,7 +84,7 @@ static int take_args(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_env(struct entry *entry, const struct doc *value)
+static int take_env(struct server_entry *entry, const struct doc *value)
 {
     if (doc_type(value) != DOC_OBJECT)
         return wrong(entry, value, "env", "an object of strings");
@@ -99,7 +99,7 @@ static int take_env(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_cwd(struct entry *entry, const struct doc *value)
+static int take_cwd(struct server_entry *entry, const struct doc *value)
 {
     if (doc_type(value) != DOC_TEXT || !*doc_text(value))
         return wrong(entry, value, "cwd", "a folder, a string");
@@ -107,7 +107,7 @@ static int take_cwd(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_truth(struct entry *entry, const struct doc *value, bool *out)
+static int take_truth(struct server_entry *entry, const struct doc *value, bool *out)
 {
     if (doc_type(value) != DOC_TRUE && doc_type(value) != DOC_FALSE)
         return wrong(entry, value, doc_key(value), "true or false");
@@ -115,17 +115,17 @@ static int take_truth(struct entry *entry, const struct doc *value, bool *out)
     return 0;
 }
 
-static int take_trust(struct entry *entry, const struct doc *value)
+static int take_trust(struct server_entry *entry, const struct doc *value)
 {
     return take_truth(entry, value, &entry->spec->trust);
 }
 
-static int take_disabled(struct entry *entry, const struct doc *value)
+static int take_disabled(struct server_entry *entry, const struct doc *value)
 {
     return take_truth(entry, value, &entry->spec->disabled);
 }
 
-static int take_timeout(struct entry *entry, const struct doc *value)
+static int take_timeout(struct server_entry *entry, const struct doc *value)
 {
     double seconds = doc_number(value);
     if (!(seconds >= 1 && seconds <= TIMEOUT_MAX_S))
@@ -134,7 +134,7 @@ static int take_timeout(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_effects(struct entry *entry, const struct doc *value)
+static int take_effects(struct server_entry *entry, const struct doc *value)
 {
     if (doc_type(value) != DOC_OBJECT)
         return wrong(entry, value, "effects", "an object: the name of a tool, or *, and its class");
@@ -151,14 +151,14 @@ static int take_effects(struct entry *entry, const struct doc *value)
     return 0;
 }
 
-static int take_type(struct entry *entry, const struct doc *value)
+static int take_type(struct server_entry *entry, const struct doc *value)
 {
     if (!doc_text(value) || strcmp(doc_text(value), "stdio") != 0)
         entry->spec->refused = "only servers on stdio can be used";
     return 0;
 }
 
-static int take_url(struct entry *entry, const struct doc *value)
+static int take_url(struct server_entry *entry, const struct doc *value)
 {
     (void)value;
     entry->spec->refused = "it is named by an address; only servers on stdio can be used";
@@ -167,14 +167,14 @@ static int take_url(struct entry *entry, const struct doc *value)
 
 /* Keys of other programs. */
 
-static int take_nothing(struct entry *entry, const struct doc *value)
+static int take_nothing(struct server_entry *entry, const struct doc *value)
 {
     (void)entry;
     (void)value;
     return 0;
 }
 
-static int take_note(struct entry *entry, const struct doc *value)
+static int take_note(struct server_entry *entry, const struct doc *value)
 {
     entry->spec->note =
         arena_printf(entry->arena, "%s%s\"%.60s\" means nothing here", entry->spec->note ? entry->spec->note : "",
@@ -184,13 +184,13 @@ static int take_note(struct entry *entry, const struct doc *value)
 
 static const struct {
     const char *name;
-    int (*take)(struct entry *entry, const struct doc *value);
+    int (*take)(struct server_entry *entry, const struct doc *value);
 } keys[] = {
 #define SERVER_ENTRY(name, type, reader, standard, help) {name, reader},
 #include "config.def"
 };
 
-static int take_key(struct entry *entry, const struct doc *value)
+static int take_key(struct server_entry *entry, const struct doc *value)
 {
     struct nearest near = nearest_to(doc_key(value));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -209,7 +209,7 @@ static int take_key(struct entry *entry, const struct doc *value)
     return at_line(entry, value);
 }
 
-static void make_argv(struct entry *entry)
+static void make_argv(struct server_entry *entry)
 {
     const char **argv = arena_calloc(entry->arena, 2 + (entry->args ? doc_count(entry->args) : 0), sizeof(*argv));
     size_t count = 0;
@@ -219,7 +219,7 @@ static void make_argv(struct entry *entry)
     entry->spec->argv = argv;
 }
 
-static int read_entry(struct entry *entry, const struct doc *value)
+static int read_entry(struct server_entry *entry, const struct doc *value)
 {
     if (doc_type(value) != DOC_OBJECT) {
         err_set(entry->err, "\"mcpServers.%.60s\" must be an object", doc_key(value));
@@ -242,7 +242,8 @@ static int read_servers(struct arena *arena, struct mcp_specs *specs, const stru
 {
     doc_each (value, servers) {
         struct mcp_spec spec = {.name = arena_strdup(arena, doc_key(value))};
-        struct entry entry = {.arena = arena, .first_line = first_line, .spec = &spec, .foreign = foreign, .err = err};
+        struct server_entry entry = {
+            .arena = arena, .first_line = first_line, .spec = &spec, .foreign = foreign, .err = err};
         for (size_t i = 0; i < specs->count; i++)
             if (strcmp(specs->items[i].name, spec.name) == 0) {
                 err_set(err, "there is a tool server named \"%.60s\" already", spec.name);

@@ -40,7 +40,7 @@ static bool names_kept_text(const struct json *member)
 }
 
 /* The state of comparing two values, and their first difference. */
-struct comparison {
+struct event_comparison {
     const char *without; /* members to skip */
     size_t first;        /* number of items skipped at the start of the outermost list */
     bool result;         /* the result of a call: it may name an artifact */
@@ -49,9 +49,9 @@ struct comparison {
     const struct json *at_a, *at_b;
 };
 
-static bool json_differs(struct comparison *c, const struct json *a, const struct json *b);
+static bool json_differs(struct event_comparison *c, const struct json *a, const struct json *b);
 
-static bool objects_differ(struct comparison *c, const struct json *a, const struct json *b)
+static bool objects_differ(struct event_comparison *c, const struct json *a, const struct json *b)
 {
     size_t len = c->path.len;
     const struct json *other;
@@ -76,7 +76,7 @@ static bool objects_differ(struct comparison *c, const struct json *a, const str
     return false;
 }
 
-static bool json_differs(struct comparison *c, const struct json *a, const struct json *b)
+static bool json_differs(struct event_comparison *c, const struct json *a, const struct json *b)
 {
     c->at_a = a;
     c->at_b = b;
@@ -117,9 +117,9 @@ static const char *source(struct arena *arena, const struct json *value, bool is
     return is_text ? json_str(value, NULL) : arena_memdup0(arena, value->src, value->src_len);
 }
 
-static void comparison_init(struct comparison *c, const char *field, const struct json *recorded)
+static void comparison_init(struct event_comparison *c, const char *field, const struct json *recorded)
 {
-    *c = (struct comparison){.without = "", .path = STRBUF_INIT};
+    *c = (struct event_comparison){.without = "", .path = STRBUF_INIT};
     for (size_t i = 0; i < COUNT_OF(ignored); i++)
         if (strcmp(ignored[i].field, field) == 0)
             c->without = ignored[i].members;
@@ -156,7 +156,7 @@ bool event_field_differs(struct arena *arena, const struct event_field *field, s
                          struct compared got, struct difference *first)
 {
     const struct json *a = field_value(arena, field, recorded.event), *b = field_value(arena, field, got.event);
-    struct comparison c;
+    struct event_comparison c;
     if (!a || a->type == JSON_NULL)
         return false;
     comparison_init(&c, field->name, a);

@@ -140,7 +140,7 @@ static int take_lines(struct look *look, const struct strbuf *text, bool inside,
 }
 
 /* Resets the summary; a wider window reads everything again. */
-static void begin(struct look *look)
+static void begin_summary(struct look *look)
 {
     journal_summary_release(look->peek);
     *look->peek = (struct journal_summary){
@@ -152,7 +152,7 @@ static int look_at_head(struct look *look, struct strbuf *text, size_t *head, st
 {
     for (size_t window = WINDOW;; window *= WIDER) {
         size_t want = window < look->len ? window : look->len;
-        begin(look);
+        begin_summary(look);
         if (read_at(look, 0, want, text, err) || take_lines(look, text, false, want == look->len, head, err))
             return -1;
         if (want == look->len || window >= WINDOW_MAX || (*look->peek->prompt && !look->first))

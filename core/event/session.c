@@ -111,7 +111,7 @@ static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
     reset_budget(session);
     reset_partial(session);
     session->held_gate = session->held_call = session->held_seq = 0;
-    session->open_ask = SESSION_NONE;
+    session->open_question = SESSION_NONE;
     session->last_model_failure_seq = 0;
     session->model_retry_t = 0;
     return turn;
@@ -441,7 +441,7 @@ static void turn_finished(const struct fold *fold)
     if (unfinished)
         fold_fault(fold, "%u of the calls of turn %u have no outcome", unfinished, turn->number);
     end_hold(fold);
-    session->open_ask = SESSION_NONE;
+    session->open_question = SESSION_NONE;
     reset_partial(session);
 }
 
@@ -547,7 +547,7 @@ static void init_with(struct session *session, struct text_pool *texts)
     session->names = session_names_new();
     strbuf_init(&session->partial_text);
     strbuf_init(&session->partial_thinking);
-    session->open_ask = session->newest_workspace = SESSION_NONE;
+    session->open_question = session->newest_workspace = SESSION_NONE;
     reset_budget(session);
 }
 

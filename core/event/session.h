@@ -73,14 +73,14 @@ struct session_call {
     uint32_t edited_seq;    /* … unless the user edited them, … */
     uint32_t started_seq;   /* … or the call has started: then they are here */
     uint32_t finished_seq, proposed_seq;
-    uint32_t outputs;    /* number of tool.output and script.event */
-    uint32_t output_seq; /* the newest of them, 0 when none */
-    uint32_t told_seq;   /* the newest that is not an error, … */
-    uint32_t error_seq;  /* … and the newest error of a script */
-    uint32_t ask;        /* index of its last ask, SESSION_NONE */
-    uint8_t state;       /* enum call_state */
-    bool late;           /* came back after its timeout and was suppressed */
-    int16_t program_end; /* as call_result_end returns it; the call is done in any case */
+    uint32_t outputs;     /* number of tool.output and script.event */
+    uint32_t output_seq;  /* the newest of them, 0 when none */
+    uint32_t printed_seq; /* the newest that is not an error, … */
+    uint32_t error_seq;   /* … and the newest error of a script */
+    uint32_t ask;         /* index of its last ask, SESSION_NONE */
+    uint8_t state;        /* enum call_state */
+    bool late;            /* came back after its timeout and was suppressed */
+    int16_t program_end;  /* as call_result_end returns it; the call is done in any case */
     int64_t started_t, finished_t;
     int64_t elapsed_ms;
     int64_t bytes;       /* of the result; -1: none */
@@ -98,7 +98,7 @@ struct session_wave {
     const char *effect; /* of its calls; "" in older recordings */
 };
 
-struct session_ask {
+struct session_question {
     uint32_t id;     /* name */
     uint32_t call;   /* index, SESSION_NONE when unknown */
     uint32_t before; /* the earlier question of the same call, SESSION_NONE */
@@ -130,7 +130,7 @@ struct session_program {
 };
 
 /* Output of a program, or input typed into it. */
-struct session_piece {
+struct session_output {
     uint32_t seq;
     uint32_t before; /* index of the previous piece of the same program, SESSION_NONE */
 };
@@ -187,11 +187,11 @@ struct session {
     struct session_step *steps;
     struct session_call *calls;
     struct session_wave *waves;
-    struct session_ask *asks;
+    struct session_question *asks;
     uint32_t turn_count, step_count, call_count, wave_count, ask_count;
     uint32_t turn_room, step_room, call_room, wave_room, ask_room;
     struct session_program *programs;
-    struct session_piece *pieces;
+    struct session_output *pieces;
     struct session_workspace *workspaces;
     uint32_t program_count, piece_count, workspace_count;
     uint32_t program_room, piece_room, workspace_room;
@@ -204,7 +204,7 @@ struct session {
     uint32_t held_gate, held_call; /* names, 0: nothing is held */
     uint32_t held_seq;
     int64_t held_t;                  /* since when */
-    uint32_t open_ask;               /* index, SESSION_NONE */
+    uint32_t open_question;          /* index, SESSION_NONE */
     uint32_t last_model_failure_seq; /* 0 after the model answered */
     int64_t model_retry_t;           /* time of the next try; 0: tried already, or given up */
 

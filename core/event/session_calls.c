@@ -70,7 +70,7 @@ static struct session_call *need_call(const struct fold *fold, const char *id)
     return NULL;
 }
 
-static struct session_ask *ask_of(const struct fold *fold, const struct session_call *call)
+static struct session_question *ask_of(const struct fold *fold, const struct session_call *call)
 {
     return call->ask == SESSION_NONE ? NULL : &fold->session->asks[call->ask];
 }
@@ -80,7 +80,7 @@ static bool is_over(const struct session_call *call)
     return call->finished_seq != 0;
 }
 
-static bool is_open(const struct session *session, const struct session_ask *ask)
+static bool is_open(const struct session *session, const struct session_question *ask)
 {
     return !ask->decision && (ask->call == SESSION_NONE || !is_over(&session->calls[ask->call]));
 }
@@ -88,15 +88,15 @@ static bool is_open(const struct session *session, const struct session_ask *ask
 /* After the open question was answered, opens the oldest one that waits. */
 static void next_ask(struct session *session)
 {
-    uint32_t row = session->open_ask;
+    uint32_t row = session->open_question;
     if (row == SESSION_NONE || is_open(session, &session->asks[row]))
         return;
     while (row < session->ask_count && !is_open(session, &session->asks[row]))
         row++;
-    session->open_ask = row < session->ask_count ? row : SESSION_NONE;
+    session->open_question = row < session->ask_count ? row : SESSION_NONE;
 }
 
-static bool allows(const struct session *session, const struct session_ask *ask)
+static bool allows(const struct session *session, const struct session_question *ask)
 {
     const char *decision = session_name(session, ask->decision);
     return strcmp(decision, "approved") == 0 || strcmp(decision, "partial") == 0 || strcmp(decision, "edited") == 0;
@@ -269,7 +269,7 @@ void fold_tool_output(const struct fold *fold)
 {
     struct session_call *call = add_output(fold, fold->event->tool_output.call);
     if (call)
-        call->told_seq = fold->seq;
+        call->printed_seq = fold->seq;
 }
 
 /* The last event of a script only reports the end. A newer harness may send events that this version does not know. */
@@ -284,11 +284,11 @@ void fold_script_event(const struct fold *fold)
         call->error_seq = fold->seq;
     for (size_t i = 0; i < COUNT_OF(telling); i++)
         if (strcmp(type, telling[i]) == 0)
-            call->told_seq = fold->seq;
+            call->printed_seq = fold->seq;
 }
 
 /* The outcome, for the row of the call. */
-static void note_outcome(const struct fold *fold, struct session_call *call, const struct session_ask *ask)
+static void note_outcome(const struct fold *fold, struct session_call *call, const struct session_question *ask)
 {
     const struct event_tool_finished *e = &fold->event->tool_finished;
     struct strbuf *words = &fold->session->names->words;
@@ -326,7 +326,7 @@ void fold_tool_finished(const struct fold *fold)
         fold_fault(fold, "call %.40s has its outcome already", shown(e->call));
         return;
     }
-    struct session_ask *ask = ask_of(fold, call);
+    struct session_question *ask = ask_of(fold, call);
     if (ask && is_open(fold->session, ask))
         fold_fault(fold, "call %.40s still asks", shown(e->call));
     call->finished_seq = fold->seq;
@@ -370,8 +370,8 @@ static void add_lines(uint32_t *sum, int64_t lines)
 }
 
 /* Adds file `index` of `count` of the question; the first one resets the list. */
-static void note_file(const struct fold *fold, struct session_ask *ask, size_t index, size_t count, const char *path,
-                      int64_t added, int64_t removed)
+static void note_file(const struct fold *fold, struct session_question *ask, size_t index, size_t count,
+                      const char *path, int64_t added, int64_t removed)
 {
     struct strbuf *paths = &fold->session->names->words;
     if (index == 0) {
@@ -395,14 +395,14 @@ void fold_write_proposed(const struct fold *fold)
     struct session_call *call = need_call(fold, e->call);
     GROW(session->asks, session->ask_count, session->ask_room);
     session->asks[session->ask_count++] =
-        (struct session_ask){.id = session_intern(session, e->ask),
-                             .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
-                             .before = call ? call->ask : SESSION_NONE,
-                             .proposed_seq = fold->seq,
-                             .proposed_t = fold->t,
-                             .paths = "",
-                             .by = "",
-                             .reason = ""};
+        (struct session_question){.id = session_intern(session, e->ask),
+                                  .call = call ? (uint32_t)(call - session->calls) : SESSION_NONE,
+                                  .before = call ? call->ask : SESSION_NONE,
+                                  .proposed_seq = fold->seq,
+                                  .proposed_t = fold->t,
+                                  .paths = "",
+                                  .by = "",
+                                  .reason = ""};
     for (size_t i = 0; i < e->files.count; i++)
         note_file(fold, &session->asks[row], i, e->files.count, e->files.items[i].path, e->files.items[i].added,
                   e->files.items[i].removed);
@@ -419,8 +419,8 @@ void fold_write_proposed(const struct fold *fold)
         call->proposed_seq = fold->seq;
         call->state = CALL_ASKING;
     }
-    if (session->open_ask == SESSION_NONE)
-        session->open_ask = row;
+    if (session->open_question == SESSION_NONE)
+        session->open_question = row;
 }
 
 void fold_write_decided(const struct fold *fold)
@@ -432,7 +432,7 @@ void fold_write_decided(const struct fold *fold)
         fold_fault(fold, "unknown question %.40s", shown(e->ask));
         return;
     }
-    struct session_ask *ask = &session->asks[row];
+    struct session_question *ask = &session->asks[row];
     if (ask->decided_seq) {
         fold_fault(fold, "question %.40s is decided already", shown(e->ask));
         return;
@@ -459,7 +459,7 @@ void fold_checkpoint_saved(const struct fold *fold)
         return;
     }
     struct session_call *call = need_call(fold, e->call);
-    struct session_ask *ask = call ? ask_of(fold, call) : NULL;
+    struct session_question *ask = call ? ask_of(fold, call) : NULL;
     if (!ask) {
         if (call)
             fold_fault(fold, "call %.40s asked nothing", shown(e->call));
@@ -479,7 +479,7 @@ void fold_write_applied(const struct fold *fold)
     struct session_call *call = need_call(fold, id);
     if (!call)
         return;
-    struct session_ask *ask = ask_of(fold, call);
+    struct session_question *ask = ask_of(fold, call);
     if (!ask || !allows(session, ask))
         fold_fault(fold, "call %.40s wrote without a decision that allows it", shown(id));
     if (session->turns[call->turn].writes_closed)

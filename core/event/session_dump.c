@@ -140,7 +140,7 @@ static void dump_call(struct strbuf *out, const struct session *session, uint32_
     if (session->names->older_call[row] != SESSION_NONE)
         strbuf_addf(out, " older %u", session->names->older_call[row]);
     add_number(out, "edited", call->edited_seq);
-    add_number(out, "told", call->told_seq);
+    add_number(out, "told", call->printed_seq);
     add_number(out, "error", call->error_seq);
     add_number(out, "elapsed", call->elapsed_ms);
     if (call->bytes >= 0)
@@ -177,7 +177,7 @@ static void dump_turn(struct strbuf *out, const struct session *session, uint32_
 
 static void dump_ask(struct strbuf *out, const struct session *session, uint32_t row)
 {
-    const struct session_ask *ask = &session->asks[row];
+    const struct session_question *ask = &session->asks[row];
     strbuf_addstr(out, "ask ");
     add_id(out, session, ask->id);
     strbuf_addf(out, " row %u", row);
@@ -289,8 +289,8 @@ void session_dump(struct strbuf *out, const struct session *session)
         add_number(out, "t", session->held_t);
         strbuf_addch(out, '\n');
     }
-    if (session->open_ask != SESSION_NONE)
-        strbuf_addf(out, "open ask %u\n", session->open_ask);
+    if (session->open_question != SESSION_NONE)
+        strbuf_addf(out, "open ask %u\n", session->open_question);
     if (session->last_model_failure_seq)
         strbuf_addf(out, "model failed %u again %lld\n", session->last_model_failure_seq,
                     (long long)session->model_retry_t);

@@ -104,7 +104,7 @@ static void add_piece(const struct fold *fold, struct session_program *program)
 {
     struct session *session = fold->session;
     GROW(session->pieces, session->piece_count, session->piece_room);
-    session->pieces[session->piece_count] = (struct session_piece){.seq = fold->seq, .before = program->newest};
+    session->pieces[session->piece_count] = (struct session_output){.seq = fold->seq, .before = program->newest};
     program->newest = session->piece_count++;
 }
 

@@ -165,13 +165,13 @@ static void time_is_over(struct loop_timer *timer)
     no_longer(CONTAINER_OF(timer, struct mcp, limit));
 }
 
-static void look(struct loop_timer *timer)
+static void look_for_tool(struct loop_timer *timer)
 {
     struct mcp *mcp = CONTAINER_OF(timer, struct mcp, look);
     if (mcp->closing ? all_gone(mcp) : mcp_settled(mcp))
         no_longer(mcp);
     else
-        loop_timer_start(mcp->loop, timer, loop_now_us(mcp->loop) + LOOK_US, look);
+        loop_timer_start(mcp->loop, timer, loop_now_us(mcp->loop) + LOOK_US, look_for_tool);
 }
 
 void mcp_await(struct mcp *mcp, double limit_s, void (*done)(void *user), void *user)
@@ -179,7 +179,7 @@ void mcp_await(struct mcp *mcp, double limit_s, void (*done)(void *user), void *
     mcp->awaited = done;
     mcp->awaiting = user;
     loop_timer_start(mcp->loop, &mcp->limit, loop_now_us(mcp->loop) + (int64_t)(limit_s * 1e6), time_is_over);
-    loop_timer_start(mcp->loop, &mcp->look, loop_now_us(mcp->loop), look);
+    loop_timer_start(mcp->loop, &mcp->look, loop_now_us(mcp->loop), look_for_tool);
 }
 
 static void stop_running(void *user)

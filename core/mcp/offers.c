@@ -85,7 +85,7 @@ static char *describe(const struct json *offer)
 }
 
 /* Returns why a session cannot have the tool; NULL if it can. The caller frees it. */
-static char *refuse(const struct json *offer, const struct json *schema)
+static char *refuse_offer(const struct json *offer, const struct json *schema)
 {
     struct err err = ERR_INIT;
     const struct json *execution = json_get(offer, "execution");
@@ -116,7 +116,7 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
     tool->form = (struct mcp_form){0};
     tool->resource_keys[0] = NULL;
     tool->description = describe(offer);
-    tool->left_out = refuse(offer, schema);
+    tool->left_out = refuse_offer(offer, schema);
     if (!tool->left_out) {
         json_write(&parameters, schema, JSON_COMPACT);
         look_at_schema(tool, schema);

@@ -20,8 +20,8 @@
 #define UNASKED_US  (10 * 1000000)
 #define BATCH_MAX   1000
 
-struct request {
-    struct request *next;
+struct peer_request {
+    struct peer_request *next;
     struct mcp_peer *peer;
     int64_t id;
     mcp_answered *answered;
@@ -35,7 +35,7 @@ struct mcp_peer {
     const struct mcp_peer_ops *ops;
     void *user;
     struct rpc_lines lines;
-    struct request *requests;
+    struct peer_request *requests;
     int64_t next_id;
     size_t noise, unasked;
     int64_t unasked_since_us;
@@ -55,12 +55,12 @@ struct mcp_peer *mcp_peer_new(struct loop *loop, const struct mcp_peer_ops *ops,
     return peer;
 }
 
-static struct request *take_request(struct mcp_peer *peer, int64_t id)
+static struct peer_request *take_request(struct mcp_peer *peer, int64_t id)
 {
-    struct request **place = &peer->requests;
+    struct peer_request **place = &peer->requests;
     while (*place && (*place)->id != id)
         place = &(*place)->next;
-    struct request *request = *place;
+    struct peer_request *request = *place;
     if (request) {
         *place = request->next;
         loop_timer_stop(peer->loop, &request->timer);
@@ -68,7 +68,7 @@ static struct request *take_request(struct mcp_peer *peer, int64_t id)
     return request;
 }
 
-static void leave(struct mcp_peer *peer)
+static void peer_leave(struct mcp_peer *peer)
 {
     if (--peer->busy || !peer->dead)
         return;
@@ -84,19 +84,19 @@ void mcp_peer_free(struct mcp_peer *peer)
         free(take_request(peer, peer->requests->id));
     peer->dead = peer->stopped = true;
     peer->busy++;
-    leave(peer);
+    peer_leave(peer);
 }
 
-static void end_request(struct request *take_request, const struct rpc_message *answer, const char *why)
+static void end_request(struct peer_request *take_request, const struct rpc_message *answer, const char *why)
 {
-    struct request request = *take_request;
+    struct peer_request request = *take_request;
     free(take_request);
     request.answered(request.user, answer, why);
 }
 
 static void timed_out(struct loop_timer *timer)
 {
-    struct request *request = CONTAINER_OF(timer, struct request, timer);
+    struct peer_request *request = CONTAINER_OF(timer, struct peer_request, timer);
     CLEANUP(free) char *why = xasprintf("no answer within %.3g s", (double)request->limit_us / 1e6);
     end_request(take_request(request->peer, request->id), NULL, why);
 }
@@ -105,13 +105,13 @@ int64_t mcp_peer_ask(struct mcp_peer *peer, const char *method, const char *para
                      mcp_answered *answered, void *user)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    struct request *request = xcalloc(1, sizeof(*request));
-    *request = (struct request){.next = peer->requests,
-                                .peer = peer,
-                                .id = peer->next_id++,
-                                .answered = answered,
-                                .user = user,
-                                .limit_us = timeout_us};
+    struct peer_request *request = xcalloc(1, sizeof(*request));
+    *request = (struct peer_request){.next = peer->requests,
+                                     .peer = peer,
+                                     .id = peer->next_id++,
+                                     .answered = answered,
+                                     .user = user,
+                                     .limit_us = timeout_us};
     peer->requests = request;
     loop_timer_start(peer->loop, &request->timer, loop_now_us(peer->loop) + timeout_us, timed_out);
     rpc_write_request(&line, request->id, method, params);
@@ -128,7 +128,7 @@ void mcp_peer_fail(struct mcp_peer *peer, const char *why)
 {
     int64_t next_id = peer->next_id; /* skip requests that a callback adds */
     peer->busy++;
-    for (struct request *request = peer->requests; request;) {
+    for (struct peer_request *request = peer->requests; request;) {
         if (request->id < next_id) {
             end_request(take_request(peer, request->id), NULL, why);
             request = peer->requests;
@@ -136,13 +136,13 @@ void mcp_peer_fail(struct mcp_peer *peer, const char *why)
             request = request->next;
         }
     }
-    leave(peer);
+    peer_leave(peer);
 }
 
 size_t mcp_peer_open(const struct mcp_peer *peer)
 {
     size_t count = 0;
-    for (const struct request *request = peer->requests; request; request = request->next)
+    for (const struct peer_request *request = peer->requests; request; request = request->next)
         count++;
     return count;
 }
@@ -207,7 +207,7 @@ static void take_message(struct mcp_peer *peer, const struct json *value, const 
         take_unasked(peer, &message);
         return;
     }
-    struct request *request = message.kind == RPC_NONE ? NULL : take_request(peer, message.number);
+    struct peer_request *request = message.kind == RPC_NONE ? NULL : take_request(peer, message.number);
     if (request)
         end_request(request, &message, NULL);
     else if (message.kind == RPC_NONE || message.number < 1 || message.number >= peer->next_id)
@@ -248,7 +248,7 @@ void mcp_peer_receive(struct mcp_peer *peer, const char *bytes, size_t len)
     struct rpc_listener listener = {take_line, line_too_long, &peer->stopped, peer};
     peer->busy++;
     rpc_lines_feed(&peer->lines, bytes, len, &listener);
-    leave(peer);
+    peer_leave(peer);
 }
 
 static bool is_id(const struct json *id)
@@ -346,7 +346,7 @@ void rpc_lines_release(struct rpc_lines *lines)
 
 /* ---- writing ---- */
 
-static struct json_writer begin(struct strbuf *out)
+static struct json_writer begin_line(struct strbuf *out)
 {
     struct json_writer w = json_begin(out);
     json_open(&w, NULL, '{');
@@ -362,7 +362,7 @@ static void end(struct json_writer *w)
 
 void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params)
 {
-    struct json_writer w = begin(out);
+    struct json_writer w = begin_line(out);
     json_add_int(&w, "id", id);
     json_add_str(&w, "method", method);
     if (params)
@@ -372,7 +372,7 @@ void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const
 
 void rpc_write_notification(struct strbuf *out, const char *method, const char *params)
 {
-    struct json_writer w = begin(out);
+    struct json_writer w = begin_line(out);
     json_add_str(&w, "method", method);
     if (params)
         json_add_raw(&w, "params", params);
@@ -381,7 +381,7 @@ void rpc_write_notification(struct strbuf *out, const char *method, const char *
 
 void rpc_write_result(struct strbuf *out, const struct json *id, const char *result)
 {
-    struct json_writer w = begin(out);
+    struct json_writer w = begin_line(out);
     json_add_value(&w, "id", id);
     json_add_raw(&w, "result", result ? result : "{}");
     end(&w);
@@ -389,7 +389,7 @@ void rpc_write_result(struct strbuf *out, const struct json *id, const char *res
 
 void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text)
 {
-    struct json_writer w = begin(out);
+    struct json_writer w = begin_line(out);
     json_add_value(&w, "id", id);
     json_open(&w, "error", '{');
     json_add_int(&w, "code", code);

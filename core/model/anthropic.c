@@ -18,7 +18,7 @@
 
 /* ---- writing ---- */
 
-struct writing {
+struct anthropic_writer {
     struct json_writer w;
     const struct dialect_request *ask;
     const struct message_list *messages;
@@ -28,7 +28,7 @@ struct writing {
     struct arena arena;
 };
 
-static void close_message(struct writing *writing)
+static void close_message(struct anthropic_writer *writing)
 {
     if (writing->role == ROLE_SYSTEM)
         return;
@@ -39,7 +39,7 @@ static void close_message(struct writing *writing)
 
 /* Joins consecutive messages of one side. The API wants the results of calls and the user's next text in one
  * message. */
-static void open_message(struct writing *writing, enum role role)
+static void open_message(struct anthropic_writer *writing, enum role role)
 {
     if (writing->role == role)
         return;
@@ -57,7 +57,7 @@ static void mark_cache(struct json_writer *w)
     json_add_raw(w, "cache_control", "{\"type\":\"ephemeral\"}");
 }
 
-static void write_text(struct writing *writing, const char *text, size_t len, bool last)
+static void write_text(struct anthropic_writer *writing, const char *text, size_t len, bool last)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "type", "text");
@@ -77,7 +77,7 @@ static void write_id(struct json_writer *w, const char *key, const char *id)
     json_add_str(w, key, clean);
 }
 
-static void write_call(struct writing *writing, const struct tool_call *call)
+static void write_call(struct anthropic_writer *writing, const struct tool_call *call)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "type", "tool_use");
@@ -87,7 +87,7 @@ static void write_call(struct writing *writing, const struct tool_call *call)
     json_close(&writing->w, '}');
 }
 
-static void write_result(struct writing *writing, const char *id, const struct message *result, bool last)
+static void write_result(struct anthropic_writer *writing, const char *id, const struct message *result, bool last)
 {
     open_message(writing, ROLE_USER);
     json_open(&writing->w, NULL, '{');
@@ -119,7 +119,7 @@ static bool fits(const struct json *outline, const struct message *message)
 
 /* Returns the blocks that this model wants back; NULL if it would accept none. Sets `paused` if it continues from
  * there. */
-static const struct json *outline_of(struct writing *writing, const struct message *message, bool *paused)
+static const struct json *outline_of(struct anthropic_writer *writing, const struct message *message, bool *paused)
 {
     *paused = false;
     if (!message->opaque)
@@ -134,7 +134,7 @@ static const struct json *outline_of(struct writing *writing, const struct messa
     return blocks;
 }
 
-static void write_outline(struct writing *writing, const struct json *outline, const struct message *message)
+static void write_outline(struct anthropic_writer *writing, const struct json *outline, const struct message *message)
 {
     size_t call = 0;
     json_each (block, outline) {
@@ -149,7 +149,7 @@ static void write_outline(struct writing *writing, const struct json *outline, c
     }
 }
 
-static size_t write_assistant(struct writing *writing, size_t i)
+static size_t write_assistant(struct anthropic_writer *writing, size_t i)
 {
     const struct message *message = &writing->messages->items[i];
     bool paused;
@@ -182,7 +182,7 @@ static size_t write_assistant(struct writing *writing, size_t i)
     return i + 1 + results;
 }
 
-static void write_messages(struct writing *writing, size_t from)
+static void write_messages(struct anthropic_writer *writing, size_t from)
 {
     const struct message_list *messages = writing->messages;
     json_open(&writing->w, "messages", '[');
@@ -208,7 +208,7 @@ static void write_messages(struct writing *writing, size_t from)
     json_close(&writing->w, ']');
 }
 
-static void write_system(struct writing *writing, size_t count)
+static void write_system(struct anthropic_writer *writing, size_t count)
 {
     bool first = true;
     json_open(&writing->w, "system", '[');
@@ -237,7 +237,7 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
 
 /* With thinking requested, the API requires the thinking of an answer whose calls have just run. If another model gave
  * the answer, or it was recorded without thinking, the request goes without thinking. */
-static bool may_think(struct writing *writing)
+static bool may_think(struct anthropic_writer *writing)
 {
     const struct message_list *messages = writing->messages;
     size_t i = messages->count;
@@ -252,7 +252,7 @@ static bool may_think(struct writing *writing)
 static void anthropic_write(struct strbuf *out, const struct dialect_request *ask)
 {
     const struct model_request *request = ask->request;
-    struct writing writing = {
+    struct anthropic_writer writing = {
         .w = json_begin(out), .ask = ask, .messages = request->messages, .role = ROLE_SYSTEM, .arena = ARENA_INIT};
     size_t system = dialect_system_count(request->messages);
     int64_t thinking = request->reflection ? 0 : request->thinking_tokens;

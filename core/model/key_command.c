@@ -58,7 +58,7 @@ char *key_command_read(const char *name, struct strbuf *said, int status, struct
 
 /* ---- the waiting request ---- */
 
-static void forget(struct key_command *self)
+static void forget_key(struct key_command *self)
 {
     loop_unpost(self->loop, &self->early);
     message_list_release(&self->messages);
@@ -86,7 +86,7 @@ static void tell_error(struct loop_task *task)
     struct key_command *self = CONTAINER_OF(task, struct key_command, early);
     struct model_listener *listener = self->listener;
     struct model_reply reply = {.error = steal(&self->error), .retry_after_ms = -1, .cost_usd = NAN};
-    forget(self);
+    forget_key(self);
     listener->done(listener, &reply);
 }
 
@@ -100,13 +100,13 @@ static void give_up(struct key_command *self, const char *why)
     loop_post(self->loop, &self->early, tell_error);
 }
 
-static void go_on(struct key_command *self)
+static void continue_command(struct key_command *self)
 {
     struct model_listener *listener = self->listener;
     if (!listener)
         return;
     self->live->ops->ask(self->live, &self->request, listener);
-    forget(self);
+    forget_key(self);
 }
 
 /* ---- the command ---- */
@@ -156,7 +156,7 @@ static void key_command_ended(void *user, const struct process_end *end)
         free(key);
     }
     if (self->known) {
-        go_on(self);
+        continue_command(self);
         return;
     }
     strbuf_addstr(&error, err.text);
@@ -198,7 +198,7 @@ static void key_command_ask(struct provider *provider, const struct model_reques
 static void key_command_cancel(struct provider *provider)
 {
     struct key_command *self = self_of(provider);
-    forget(self);
+    forget_key(self);
     self->live->ops->cancel(self->live);
 }
 
@@ -212,7 +212,7 @@ static void key_command_free(struct provider *provider)
 {
     struct key_command *self = self_of(provider);
     process_free(self->process);
-    forget(self);
+    forget_key(self);
     if (self->said.len)
         explicit_bzero(self->said.buf, self->said.len);
     strbuf_release(&self->said);

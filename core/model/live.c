@@ -61,7 +61,7 @@ static const char *hint_for_status(long status, bool keyed)
     return NULL;
 }
 
-struct live {
+struct live_model {
     struct provider base;
     struct provider_ops ops; /* with the dialect's name */
     const struct dialect *dialect;
@@ -85,15 +85,15 @@ struct live {
     struct loop_task early;
 };
 
-static struct live *self_of(const struct provider *provider)
+static struct live_model *self_of(const struct provider *provider)
 {
-    return (struct live *)provider;
+    return (struct live_model *)provider;
 }
 
 /* ---- errors ---- */
 
 /* Returns one bounded line with the hint. Removes the key, which some servers repeat. */
-static char *sentence(struct live *self, const char *words)
+static char *sentence(struct live_model *self, const char *words)
 {
     CLEANUP(strbuf) struct strbuf clean = STRBUF_INIT;
     if (!redact_text(&clean, words, strlen(words)))
@@ -128,7 +128,7 @@ static bool is_retryable(long status)
     return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500;
 }
 
-static void refuse_redirect(struct live *self, const char *location)
+static void refuse_redirect(struct live_model *self, const char *location)
 {
     int here = origin_len(self->url), there = origin_len(location);
     bool same = here == there && strncmp(self->url, location, (size_t)here) == 0;
@@ -138,7 +138,7 @@ static void refuse_redirect(struct live *self, const char *location)
 }
 
 /* Handles an answer that is not a stream. */
-static void fail_plain(struct live *self, const struct http_result *result)
+static void fail_plain(struct live_model *self, const struct http_result *result)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct answer *answer = &self->answer;
@@ -164,7 +164,7 @@ static void fail_plain(struct live *self, const struct http_result *result)
 
 /* ---- answers ---- */
 
-static void forget(struct live *self)
+static void forget_request(struct live_model *self)
 {
     loop_timer_stop(self->loop, &self->idle);
     loop_unpost(self->loop, &self->early);
@@ -174,7 +174,7 @@ static void forget(struct live *self)
     self->listener = NULL;
 }
 
-static void tell(struct live *self, int64_t retry_after_ms)
+static void report_reply(struct live_model *self, int64_t retry_after_ms)
 {
     struct model_listener *listener = self->listener;
     struct model_reply reply;
@@ -192,18 +192,18 @@ static void tell(struct live *self, int64_t retry_after_ms)
     else if (!isnan(self->spec.prices.input) && self->answer.counted)
         reply.cost_usd = prices_cost(&self->spec.prices, &reply.usage);
     reply.latency_ms = (loop_now_us(self->loop) - self->asked_us) / 1000;
-    forget(self);
+    forget_request(self);
     listener->done(listener, &reply);
 }
 
 static void tell_early(struct loop_task *task)
 {
-    tell(CONTAINER_OF(task, struct live, early), -1);
+    report_reply(CONTAINER_OF(task, struct live_model, early), -1);
 }
 
 static void too_quiet(struct loop_timer *timer)
 {
-    struct live *self = CONTAINER_OF(timer, struct live, idle);
+    struct live_model *self = CONTAINER_OF(timer, struct live_model, idle);
     int64_t limit_ms = self->answer.ended ? LINGER_MS : self->spec.idle_ms;
     int64_t due_us = self->heard_us + limit_ms * 1000;
     if (loop_now_us(self->loop) < due_us) {
@@ -212,12 +212,12 @@ static void too_quiet(struct loop_timer *timer)
     }
     if (!self->answer.ended)
         answer_fail(&self->answer, true, "the server said nothing for %lld s", (long long)(limit_ms / 1000));
-    tell(self, -1);
+    report_reply(self, -1);
 }
 
 static bool on_delta(void *user, const char *text, const char *thinking)
 {
-    struct live *self = user;
+    struct live_model *self = user;
     if (self->listener && self->listener->delta)
         self->listener->delta(self->listener, text, thinking);
     return self->listener != NULL;
@@ -225,7 +225,7 @@ static bool on_delta(void *user, const char *text, const char *thinking)
 
 static bool on_event(void *user, const char *data, size_t len)
 {
-    struct live *self = user;
+    struct live_model *self = user;
     return self->dialect->take(&self->answer, data, len) && self->listener;
 }
 
@@ -235,14 +235,14 @@ static bool is_stream(long status, const char *type)
 }
 
 /* Stops reading an answer that has failed. */
-static void give_up(struct live *self)
+static void give_up(struct live_model *self)
 {
     http_cancel(self->transfer);
     self->transfer = NULL;
     loop_post(self->loop, &self->early, tell_early);
 }
 
-static void look_at_head(struct live *self)
+static void look_at_head(struct live_model *self)
 {
     self->typed = true;
     self->streams = is_stream(http_status(self->transfer), http_content_type(self->transfer));
@@ -254,7 +254,7 @@ static void look_at_head(struct live *self)
 
 static void on_data(void *user, const char *bytes, size_t len)
 {
-    struct live *self = user;
+    struct live_model *self = user;
     struct err err = ERR_INIT;
     if (!self->typed)
         look_at_head(self);
@@ -277,9 +277,9 @@ static void on_data(void *user, const char *bytes, size_t len)
     }
 }
 
-static void on_done(void *user, const struct http_result *result)
+static void on_http_done(void *user, const struct http_result *result)
 {
-    struct live *self = user;
+    struct live_model *self = user;
     struct answer *answer = &self->answer;
     self->transfer = NULL;
     if (answer->ended || answer->error)
@@ -297,17 +297,17 @@ static void on_done(void *user, const struct http_result *result)
             answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
                         result->error);
     }
-    tell(self, result->retry_after_ms);
+    report_reply(self, result->retry_after_ms);
 }
 
 /* ---- requests ---- */
 
 static void live_cancel(struct provider *provider)
 {
-    forget(self_of(provider));
+    forget_request(self_of(provider));
 }
 
-static void begin(struct live *self, struct model_listener *listener)
+static void begin_request(struct live_model *self, struct model_listener *listener)
 {
     sse_release(&self->sse);
     sse_init(&self->sse, on_event, self);
@@ -324,11 +324,11 @@ static void begin(struct live *self, struct model_listener *listener)
 
 static void live_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
 {
-    struct live *self = self_of(provider);
+    struct live_model *self = self_of(provider);
     CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
     if (self->listener)
         BUG("the model is asked while it answers");
-    begin(self, listener);
+    begin_request(self, listener);
     self->dialect->write(&body, &(struct dialect_request){&self->spec, self->options, request});
     self->transfer = http_start(self->http, &(struct http_request){
                                                 .url = self->url,
@@ -339,7 +339,7 @@ static void live_ask(struct provider *provider, const struct model_request *requ
                                                 .plain = true,
                                                 .limit = self->spec.answer_max,
                                                 .on_data = on_data,
-                                                .on_done = on_done,
+                                                .on_done = on_http_done,
                                                 .user = self,
                                             });
 }
@@ -353,8 +353,8 @@ static const char *live_model(const struct provider *provider)
 
 static void live_free(struct provider *provider)
 {
-    struct live *self = self_of(provider);
-    forget(self);
+    struct live_model *self = self_of(provider);
+    forget_request(self);
     sse_release(&self->sse);
     answer_release(&self->answer);
     strbuf_release(&self->body);
@@ -448,7 +448,7 @@ static char *make_url(const struct dialect *dialect, const char *base)
     return xasprintf("%.*s%s", (int)len, base, path);
 }
 
-static void make_headers(struct live *self)
+static void make_headers(struct live_model *self)
 {
     size_t count = 0;
     self->headers[count++] = "Content-Type: application/json";
@@ -484,7 +484,7 @@ static int check_spec(const struct live_spec *spec, const struct dialect *dialec
 
 int live_set_key(struct provider *provider, const char *key, struct err *err)
 {
-    struct live *self = self_of(provider);
+    struct live_model *self = self_of(provider);
     if (check_key(key, err) || live_check_http(&self->spec, self->spec.model, err))
         return -1;
     self->spec.key = arena_strdup(&self->arena, key);
@@ -499,7 +499,7 @@ struct provider *live_new(struct loop *loop, struct http *http, const struct liv
     const struct dialect *dialect = dialect_find(spec->provider);
     if (check_spec(spec, dialect, err))
         return NULL;
-    struct live *self = xcalloc(1, sizeof(*self));
+    struct live_model *self = xcalloc(1, sizeof(*self));
     self->ops = ops;
     self->ops.name = dialect->name;
     self->base.ops = &self->ops;

@@ -7,14 +7,14 @@
 
 /* ---- writing ---- */
 
-struct writing {
+struct openai_writer {
     struct json_writer w;
     const struct dialect_request *ask;
     const struct message_list *messages;
     struct arena arena;
 };
 
-static void write_message(struct writing *writing, const char *role, const char *text)
+static void write_message(struct openai_writer *writing, const char *role, const char *text)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "role", role);
@@ -24,7 +24,7 @@ static void write_message(struct writing *writing, const char *role, const char 
 
 /* Joins consecutive messages of one role. The templates of local models expect one system message and alternating
  * roles. */
-static size_t write_joined(struct writing *writing, size_t from, size_t to, const char *role)
+static size_t write_joined(struct openai_writer *writing, size_t from, size_t to, const char *role)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     for (size_t i = from; i < to; i++)
@@ -35,7 +35,7 @@ static size_t write_joined(struct writing *writing, size_t from, size_t to, cons
     return to;
 }
 
-static void write_calls(struct writing *writing, const struct message *message)
+static void write_calls(struct openai_writer *writing, const struct message *message)
 {
     json_open(&writing->w, "tool_calls", '[');
     for (size_t k = 0; k < message->call_count; k++) {
@@ -55,7 +55,7 @@ static void write_calls(struct writing *writing, const struct message *message)
 }
 
 /* Returns the reasoning that this model wants back, or NULL. */
-static const char *reasoning_of(struct writing *writing, const struct message *message)
+static const char *reasoning_of(struct openai_writer *writing, const struct message *message)
 {
     if (!message->opaque || !message->call_count)
         return NULL;
@@ -66,7 +66,7 @@ static const char *reasoning_of(struct writing *writing, const struct message *m
     return json_str(json_get(opaque, "reasoning_content"), NULL);
 }
 
-static size_t write_assistant(struct writing *writing, size_t i)
+static size_t write_assistant(struct openai_writer *writing, size_t i)
 {
     const struct message *message = &writing->messages->items[i];
     const char *reasoning = reasoning_of(writing, message);
@@ -93,7 +93,7 @@ static size_t write_assistant(struct writing *writing, size_t i)
     return i + 1 + dialect_results(writing->messages, i + 1);
 }
 
-static void write_messages(struct writing *writing)
+static void write_messages(struct openai_writer *writing)
 {
     const struct message_list *messages = writing->messages;
     bool go_on = true;
@@ -134,7 +134,8 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
 static void openai_write(struct strbuf *out, const struct dialect_request *ask)
 {
     const struct model_request *request = ask->request;
-    struct writing writing = {.w = json_begin(out), .ask = ask, .messages = request->messages, .arena = ARENA_INIT};
+    struct openai_writer writing = {
+        .w = json_begin(out), .ask = ask, .messages = request->messages, .arena = ARENA_INIT};
     json_open(&writing.w, NULL, '{');
     json_add_str(&writing.w, "model", ask->spec->model);
     json_add_bool(&writing.w, "stream", true);

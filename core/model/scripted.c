@@ -29,7 +29,7 @@
 enum kind { ANSWER, REFLECTION, DELTA, TOO_LONG, END };
 
 /* A line that the model plays. */
-struct entry {
+struct scripted_entry {
     size_t line;
     int64_t turn, step;
     enum kind kind;
@@ -40,7 +40,7 @@ struct entry {
 struct scripted_lines {
     const struct journal_reader *reader;
     char *model; /* its name */
-    struct entry *entries;
+    struct scripted_entry *entries;
     size_t count, room;
 };
 
@@ -49,7 +49,7 @@ static bool mentions(const char *line, size_t len, const char *type)
     return memmem(line, len, type, strlen(type)) != NULL;
 }
 
-static void add_entry(struct scripted_lines *lines, struct entry entry)
+static void add_entry(struct scripted_lines *lines, struct scripted_entry entry)
 {
     GROW(lines->entries, lines->count, lines->room);
     lines->entries[lines->count++] = entry;
@@ -88,7 +88,7 @@ static const char *early_end(const char *status)
 struct indexing {
     struct scripted_lines *lines;
     int64_t turn;
-    struct entry failed; /* the newest failure */
+    struct scripted_entry failed; /* the newest failure */
 };
 
 static void index_line(struct indexing *at, size_t line, struct arena *arena)
@@ -102,7 +102,7 @@ static void index_line(struct indexing *at, size_t line, struct arena *arena)
     if (journal_event(lines->reader, line, &event, arena, NULL)) {
         /* The request for this answer gets the error. */
         if (mentions(text, len, "model.responded"))
-            add_entry(lines, (struct entry){.line = line, .turn = at->turn, .kind = ANSWER});
+            add_entry(lines, (struct scripted_entry){.line = line, .turn = at->turn, .kind = ANSWER});
         return;
     }
     int64_t own = event.turn > 0 ? event.turn : at->turn;
@@ -114,13 +114,16 @@ static void index_line(struct indexing *at, size_t line, struct arena *arena)
         at->turn = event.turn > 0 ? event.turn : at->turn + 1;
         break;
     case EVENT_MODEL_RESPONDED:
-        add_entry(lines, (struct entry){.line = line, .turn = own, .step = event.model_responded.step, .kind = ANSWER});
+        add_entry(lines, (struct scripted_entry){
+                             .line = line, .turn = own, .step = event.model_responded.step, .kind = ANSWER});
         break;
     case EVENT_MODEL_DELTA:
-        add_entry(lines, (struct entry){.line = line, .turn = own, .step = event.model_delta.step, .kind = DELTA});
+        add_entry(lines,
+                  (struct scripted_entry){.line = line, .turn = own, .step = event.model_delta.step, .kind = DELTA});
         break;
     case EVENT_MODEL_FAILED:
-        at->failed = (struct entry){.line = line, .turn = own, .step = event.model_failed.step, .kind = TOO_LONG};
+        at->failed =
+            (struct scripted_entry){.line = line, .turn = own, .step = event.model_failed.step, .kind = TOO_LONG};
         break;
     case EVENT_CONTEXT_COMPACTED: /* after a failure of its own step: the reaction to it */
         if (at->failed.turn == own && at->failed.step == event.context_compacted.step)
@@ -128,15 +131,15 @@ static void index_line(struct indexing *at, size_t line, struct arena *arena)
         break;
     case EVENT_TURN_FINISHED:
         if (early_end(event.turn_finished.status))
-            add_entry(lines, (struct entry){.line = line,
-                                            .turn = own,
-                                            .step = event.turn_finished.steps,
-                                            .kind = END,
-                                            .ends = early_end(event.turn_finished.status)});
+            add_entry(lines, (struct scripted_entry){.line = line,
+                                                     .turn = own,
+                                                     .step = event.turn_finished.steps,
+                                                     .kind = END,
+                                                     .ends = early_end(event.turn_finished.status)});
         break;
     case EVENT_REFLECTION:
         if (!event.reflection.stub)
-            add_entry(lines, (struct entry){.line = line, .turn = own, .kind = REFLECTION});
+            add_entry(lines, (struct scripted_entry){.line = line, .turn = own, .kind = REFLECTION});
         break;
     default:
         break;
@@ -160,11 +163,11 @@ static void scripted_lines_release(struct scripted_lines *lines)
     free(lines->model);
 }
 
-static const struct entry *scripted_lines_next(const struct scripted_lines *lines, int64_t turn, size_t from,
-                                               enum kind kind)
+static const struct scripted_entry *scripted_lines_next(const struct scripted_lines *lines, int64_t turn, size_t from,
+                                                        enum kind kind)
 {
     for (size_t i = from; i < lines->count; i++) {
-        const struct entry *entry = &lines->entries[i];
+        const struct scripted_entry *entry = &lines->entries[i];
         if (entry->kind == kind && (turn == 0 || entry->turn == turn))
             return entry;
     }
@@ -209,7 +212,7 @@ static void scripted_fail(struct model_reply *reply, char *take_error)
     *reply = (struct model_reply){.error = take_error, .retry_after_ms = -1};
 }
 
-static void fail_line(const struct scripted_lines *lines, const struct entry *entry, const char *why,
+static void fail_line(const struct scripted_lines *lines, const struct scripted_entry *entry, const char *why,
                       struct model_reply *reply)
 {
     long number = journal_line_number(lines->reader, entry->line);
@@ -228,7 +231,7 @@ static char *read_arguments(const char *json)
 
 /* Returns what is wrong with the calls, or NULL. A hand-written call without an id gets one from its place, so that the
  * id is always the same. */
-static const char *read_calls(const struct entry *entry, const struct event_tool_request_list *calls,
+static const char *read_calls(const struct scripted_entry *entry, const struct event_tool_request_list *calls,
                               struct model_reply *reply)
 {
     reply->calls = calls->count ? xcalloc(calls->count, sizeof(*reply->calls)) : NULL;
@@ -247,7 +250,7 @@ static const char *read_calls(const struct entry *entry, const struct event_tool
 }
 
 /* Returns what is wrong with the reply, or NULL. */
-static const char *read_reply(const struct entry *entry, const struct event_model_responded *answer,
+static const char *read_reply(const struct scripted_entry *entry, const struct event_model_responded *answer,
                               struct model_reply *reply)
 {
     *reply = (struct model_reply){
@@ -303,7 +306,7 @@ static bool choose_variant(const struct event_variant_list *variants, const stru
     return false;
 }
 
-static bool scripted_read_answer(const struct scripted_lines *lines, const struct entry *entry,
+static bool scripted_read_answer(const struct scripted_lines *lines, const struct scripted_entry *entry,
                                  const struct message_list *messages, struct model_reply *reply, struct arena *arena)
 {
     struct err err = ERR_INIT;
@@ -362,7 +365,7 @@ static void charge_reflection(const struct scripted_lines *lines, size_t line, s
     reply->cost_usd = cost_after - (isnan(cost_before) ? 0 : cost_before);
 }
 
-static bool scripted_read_reflection(const struct scripted_lines *lines, const struct entry *entry,
+static bool scripted_read_reflection(const struct scripted_lines *lines, const struct scripted_entry *entry,
                                      struct model_reply *reply, struct arena *arena)
 {
     struct event event;
@@ -383,7 +386,7 @@ static bool scripted_read_reflection(const struct scripted_lines *lines, const s
 
 #define TICK_US 40000 /* between two pieces: about a frame */
 
-struct piece {
+struct scripted_piece {
     char *text, *thinking; /* one of them, or both */
 };
 
@@ -401,7 +404,7 @@ struct scripted {
     size_t *cursor;                  /* the cursor to advance on delivery */
     size_t after;                    /* … and its new value */
     struct model_reply reply;
-    struct piece *pieces;
+    struct scripted_piece *pieces;
     size_t piece_count, piece_room, piece_next;
     int64_t start_us, length_us;
     struct loop_timer timer;
@@ -418,20 +421,20 @@ static void add_piece(struct scripted *self, const char *text, const char *think
     if ((!text || !*text) && (!thinking || !*thinking))
         return;
     GROW(self->pieces, self->piece_count, self->piece_room);
-    self->pieces[self->piece_count++] = (struct piece){
+    self->pieces[self->piece_count++] = (struct scripted_piece){
         .text = text ? xstrdup(text) : NULL,
         .thinking = thinking ? xstrdup(thinking) : NULL,
     };
 }
 
 /* The recorded deltas of an answer are between the previous answer and this one. */
-static void add_recorded_pieces(struct scripted *self, const struct entry *answer, struct arena *arena)
+static void add_recorded_pieces(struct scripted *self, const struct scripted_entry *answer, struct arena *arena)
 {
     size_t end = (size_t)(answer - self->lines.entries), first = end;
     while (first > 0 && self->lines.entries[first - 1].kind != ANSWER)
         first--;
     for (size_t i = first; i < end; i++) {
-        const struct entry *entry = &self->lines.entries[i];
+        const struct scripted_entry *entry = &self->lines.entries[i];
         struct event event;
         if (entry->kind != DELTA || entry->turn != answer->turn || entry->step != answer->step)
             continue;
@@ -454,7 +457,7 @@ static void add_words(struct scripted *self, const char *text, bool thinking, si
     }
 }
 
-static void make_pieces(struct scripted *self, const struct entry *answer, bool recorded, struct arena *arena)
+static void make_pieces(struct scripted *self, const struct scripted_entry *answer, bool recorded, struct arena *arena)
 {
     if (recorded)
         add_recorded_pieces(self, answer, arena);
@@ -519,8 +522,8 @@ static void on_timer(struct loop_timer *timer)
         return;
     }
     /* Move the piece out first: the listener may cancel, which clears the list. */
-    struct piece piece = self->pieces[self->piece_next];
-    self->pieces[self->piece_next++] = (struct piece){NULL, NULL};
+    struct scripted_piece piece = self->pieces[self->piece_next];
+    self->pieces[self->piece_next++] = (struct scripted_piece){NULL, NULL};
     struct model_listener *listener = self->listener;
     arm(self);
     listener->delta(listener, piece.text, piece.thinking);
@@ -529,9 +532,9 @@ static void on_timer(struct loop_timer *timer)
 }
 
 /* A request that was too long when recorded fails again. Otherwise the compaction that followed it would not happen. */
-static bool prepare_too_long(struct scripted *self, const struct entry *answer, struct arena *arena)
+static bool prepare_too_long(struct scripted *self, const struct scripted_entry *answer, struct arena *arena)
 {
-    const struct entry *entry = scripted_lines_next(&self->lines, self->turn, self->next_answer, TOO_LONG);
+    const struct scripted_entry *entry = scripted_lines_next(&self->lines, self->turn, self->next_answer, TOO_LONG);
     struct event event;
     if (!entry || entry > answer || journal_event(self->lines.reader, entry->line, &event, arena, NULL))
         return false;
@@ -545,7 +548,7 @@ static bool prepare_too_long(struct scripted *self, const struct entry *answer, 
 /* There is no answer: the recorded turn ended before it, or the recording is over. */
 static void prepare_end(struct scripted *self, int64_t step)
 {
-    const struct entry *end = self->turn ? scripted_lines_next(&self->lines, self->turn, 0, END) : NULL;
+    const struct scripted_entry *end = self->turn ? scripted_lines_next(&self->lines, self->turn, 0, END) : NULL;
     if (end)
         self->reply = (struct model_reply){.retry_after_ms = -1, .ends = end->ends, .unasked = step > end->step};
     else
@@ -554,7 +557,7 @@ static void prepare_end(struct scripted *self, int64_t step)
 
 static void prepare_answer(struct scripted *self, const struct model_request *request, struct arena *arena)
 {
-    const struct entry *entry = scripted_lines_next(&self->lines, self->turn, self->next_answer, ANSWER);
+    const struct scripted_entry *entry = scripted_lines_next(&self->lines, self->turn, self->next_answer, ANSWER);
     if (!entry) {
         prepare_end(self, request->step);
         return;
@@ -574,7 +577,8 @@ static void prepare_answer(struct scripted *self, const struct model_request *re
 
 static void prepare_reflection(struct scripted *self, struct arena *arena)
 {
-    const struct entry *entry = scripted_lines_next(&self->lines, self->turn, self->next_reflection, REFLECTION);
+    const struct scripted_entry *entry =
+        scripted_lines_next(&self->lines, self->turn, self->next_reflection, REFLECTION);
     if (!entry || !scripted_read_reflection(&self->lines, entry, &self->reply, arena)) {
         scripted_fail(&self->reply, xstrdup("the recording has no reflection here"));
         return;

@@ -384,7 +384,7 @@ const char *box_layers(const struct box *box)
     return box->layers;
 }
 
-const char *box_complaints(const struct box *box)
+const char *box_stderr(const struct box *box)
 {
     return box->complaints.buf;
 }

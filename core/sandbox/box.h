@@ -42,7 +42,7 @@ bool box_is_missing(const struct box *box);
  * ready. */
 const char *box_layers(const struct box *box);
 /* The last part of what the engine and the harness wrote to stderr, and of the notes. */
-const char *box_complaints(const struct box *box);
+const char *box_stderr(const struct box *box);
 /* The last of the complaints on one line; NULL: none. */
 char *box_complaints_line(const struct box *box);
 /* Messages of the harness about loading the tools, outside any script: its `log` events, one line each. They follow

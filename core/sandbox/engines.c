@@ -272,7 +272,7 @@ char *sandbox_path_for(const struct sandbox_engine *engine, const char *path)
 }
 
 int vector_push_program(struct vector *vector, const char *program, const struct filling *filling,
-                        const struct shown *shown, size_t count, struct err *err)
+                        const struct engine_shown *shown, size_t count, struct err *err)
 {
     CLEANUP(free) char *found = NULL, *launcher = NULL;
     const struct sandbox_user *user = filling->spec->engine->as_user ? sandbox_user() : NULL;
@@ -363,7 +363,7 @@ static char **make_vector(const struct box_options *spec, const char *name, char
     struct box_options own = *spec;
     own.tools = tools;
     struct filling filling = {.spec = &own, .name = name, .harness = harness};
-    const struct shown shown[] = {{harness, false}, {tools, true}, {spec->workspace, false}};
+    const struct engine_shown shown[] = {{harness, false}, {tools, true}, {spec->workspace, false}};
     filling_set_user(&filling);
     snprintf(filling.memory_mb, sizeof(filling.memory_mb), "%u", spec->memory_mb ? spec->memory_mb : BOX_MEMORY_MB);
     snprintf(filling.pids, sizeof(filling.pids), "%u", spec->pids ? spec->pids : BOX_PIDS);

@@ -27,14 +27,14 @@ int vector_push_all(struct vector *vector, char *const *arguments, const struct 
                     struct err *err) CHECKED;
 void vector_cleanup(struct vector *vector);
 /* A path of this machine that a vector binds. */
-struct shown {
+struct engine_shown {
     const char *path; /* NULL: none */
     bool lent;        /* read-only */
 };
 /* Adds the first word of a template. If root starts the engine as the sandbox's user, first adds keyturn-launch,
  * which becomes that user and makes the paths in `shown` visible. */
 int vector_push_program(struct vector *vector, const char *program, const struct filling *filling,
-                        const struct shown *shown, size_t count, struct err *err) CHECKED;
+                        const struct engine_shown *shown, size_t count, struct err *err) CHECKED;
 /* The path for the engine's vector. An engine that runs as another user also starts in another folder, so the path
  * becomes absolute. The caller frees it. */
 char *sandbox_path_for(const struct sandbox_engine *engine, const char *path);

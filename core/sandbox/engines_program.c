@@ -232,13 +232,13 @@ static int push_program(struct vector *vector, const char *program, const struct
     size_t count = 0, room = from->lent_count + 2;
     for (const char *const *at = from->visible; at && *at; at++)
         room++;
-    struct shown *shown = xcalloc(room, sizeof(*shown));
-    shown[count++] = (struct shown){filling->launcher, false};
-    shown[count++] = (struct shown){from->workspace, false};
+    struct engine_shown *shown = xcalloc(room, sizeof(*shown));
+    shown[count++] = (struct engine_shown){filling->launcher, false};
+    shown[count++] = (struct engine_shown){from->workspace, false};
     for (const char *const *at = from->visible; at && *at; at++)
-        shown[count++] = (struct shown){*at, true};
+        shown[count++] = (struct engine_shown){*at, true};
     for (size_t i = 0; i < from->lent_count; i++)
-        shown[count++] = (struct shown){from->lent[i].path, true};
+        shown[count++] = (struct engine_shown){from->lent[i].path, true};
     int failed = vector_push_program(vector, program, filling, shown, count, err);
     free(shown);
     return failed;

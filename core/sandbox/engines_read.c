@@ -14,27 +14,27 @@
 
 #define ENGINES_BYTES_MAX (1u << 20)
 
-struct reading {
+struct engines_reader {
     const char *name; /* of the current engine */
     struct sandbox_engine *engine;
     struct err *err;
 };
 
 /* Adds the line of the value to the error. */
-static int at_line(const struct reading *reading, const struct doc *value)
+static int at_line(const struct engines_reader *reading, const struct doc *value)
 {
     if (reading->err)
         reading->err->line = doc_line(value);
     return -1;
 }
 
-static int wrong(const struct reading *reading, const struct doc *value, const char *key, const char *must)
+static int wrong(const struct engines_reader *reading, const struct doc *value, const char *key, const char *must)
 {
     err_set(reading->err, "\"%s.%s\" must be %s", reading->name, key, must);
     return at_line(reading, value);
 }
 
-static int read_list(struct reading *reading, const struct doc *value, const char *key, char ***list)
+static int read_list(struct engines_reader *reading, const struct doc *value, const char *key, char ***list)
 {
     if (doc_type(value) != DOC_LIST)
         return wrong(reading, value, key, "a list of strings");
@@ -56,7 +56,7 @@ static int read_list(struct reading *reading, const struct doc *value, const cha
     return 0;
 }
 
-static int take_about(struct reading *reading, const struct doc *value)
+static int take_about(struct engines_reader *reading, const struct doc *value)
 {
     if (doc_type(value) != DOC_TEXT)
         return wrong(reading, value, "about", "a string");
@@ -64,14 +64,14 @@ static int take_about(struct reading *reading, const struct doc *value)
     return 0;
 }
 
-static int take_argv(struct reading *reading, const struct doc *value)
+static int take_argv(struct engines_reader *reading, const struct doc *value)
 {
     if (read_list(reading, value, "argv", &reading->engine->argv))
         return -1;
     return *reading->engine->argv && **reading->engine->argv ? 0 : wrong(reading, value, "argv", "a command");
 }
 
-static int take_stop(struct reading *reading, const struct doc *value)
+static int take_stop(struct engines_reader *reading, const struct doc *value)
 {
     if (read_list(reading, value, "stop", &reading->engine->stop))
         return -1;
@@ -79,7 +79,7 @@ static int take_stop(struct reading *reading, const struct doc *value)
 }
 
 /* false: the engine cannot receive secrets. */
-static int take_secret(struct reading *reading, const struct doc *value)
+static int take_secret(struct engines_reader *reading, const struct doc *value)
 {
     reading->engine->no_secrets = doc_type(value) == DOC_FALSE;
     if (doc_type(value) == DOC_FALSE)
@@ -89,22 +89,22 @@ static int take_secret(struct reading *reading, const struct doc *value)
     return read_list(reading, value, "secret", &reading->engine->secret);
 }
 
-static int take_tools(struct reading *reading, const struct doc *value)
+static int take_tools(struct engines_reader *reading, const struct doc *value)
 {
     return read_list(reading, value, "tools", &reading->engine->tools);
 }
 
-static int take_host(struct reading *reading, const struct doc *value)
+static int take_host(struct engines_reader *reading, const struct doc *value)
 {
     return read_list(reading, value, "host", &reading->engine->host);
 }
 
-static int take_env(struct reading *reading, const struct doc *value)
+static int take_env(struct engines_reader *reading, const struct doc *value)
 {
     return read_list(reading, value, "env", &reading->engine->env);
 }
 
-static int take_retry(struct reading *reading, const struct doc *value)
+static int take_retry(struct engines_reader *reading, const struct doc *value)
 {
     const struct doc *on = doc_get(value, "on"), *with = doc_get(value, "with");
     if (doc_type(value) != DOC_OBJECT || doc_count(value) != 2 || !on || doc_type(on) != DOC_TEXT || !*doc_text(on) ||
@@ -116,7 +116,7 @@ static int take_retry(struct reading *reading, const struct doc *value)
     return 0;
 }
 
-static int take_truth(struct reading *reading, const struct doc *value, bool *truth)
+static int take_truth(struct engines_reader *reading, const struct doc *value, bool *truth)
 {
     if (doc_type(value) != DOC_TRUE && doc_type(value) != DOC_FALSE)
         return wrong(reading, value, doc_key(value), "true or false");
@@ -124,22 +124,22 @@ static int take_truth(struct reading *reading, const struct doc *value, bool *tr
     return 0;
 }
 
-static int take_ends(struct reading *reading, const struct doc *value)
+static int take_ends(struct engines_reader *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->ends_with_us);
 }
 
-static int take_unsafe(struct reading *reading, const struct doc *value)
+static int take_unsafe(struct engines_reader *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->unsafe);
 }
 
-static int take_as_user(struct reading *reading, const struct doc *value)
+static int take_as_user(struct engines_reader *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->as_user);
 }
 
-static int take_remote(struct reading *reading, const struct doc *value)
+static int take_remote(struct engines_reader *reading, const struct doc *value)
 {
     return take_truth(reading, value, &reading->engine->remote);
 }
@@ -153,7 +153,7 @@ static bool has_word(char *const *list, const char *word)
 }
 
 /* Reads a vector, or an object with a vector and its options. */
-static int take_program(struct reading *reading, const struct doc *value)
+static int take_program(struct engines_reader *reading, const struct doc *value)
 {
     struct sandbox_program *program = reading->engine->program = xcalloc(1, sizeof(*program));
     const struct {
@@ -199,9 +199,9 @@ static int take_program(struct reading *reading, const struct doc *value)
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }
 
-static const struct key {
+static const struct engine_key {
     const char *name;
-    int (*take)(struct reading *reading, const struct doc *value);
+    int (*take)(struct engines_reader *reading, const struct doc *value);
 } keys[] = {
     {"about", take_about},     {"argv", take_argv},     {"stop", take_stop},       {"secret", take_secret},
     {"tools", take_tools},     {"host", take_host},     {"env", take_env},         {"retry", take_retry},
@@ -209,7 +209,7 @@ static const struct key {
     {"as_user", take_as_user},
 };
 
-static int unknown_key(struct reading *reading, const struct doc *value)
+static int unknown_key(struct engines_reader *reading, const struct doc *value)
 {
     struct nearest near = nearest_to(doc_key(value));
     for (size_t i = 0; i < COUNT_OF(keys); i++)
@@ -222,7 +222,7 @@ static int unknown_key(struct reading *reading, const struct doc *value)
     return at_line(reading, value);
 }
 
-static int refuse_twins(const struct reading *reading, const struct doc *object)
+static int refuse_twins(const struct engines_reader *reading, const struct doc *object)
 {
     struct hash_map names = {0};
     const struct doc *twin = NULL;
@@ -260,7 +260,7 @@ static bool is_good_name(const char *name)
     return len && len <= 40 && !name[len] && isalnum((unsigned char)name[0]);
 }
 
-static int read_engine(struct reading *reading, const struct doc *value)
+static int read_engine(struct engines_reader *reading, const struct doc *value)
 {
     if (!is_good_name(doc_key(value))) {
         err_set(reading->err, "\"%.60s\" cannot be the name of an engine (use letters, digits and -)", doc_key(value));
@@ -303,7 +303,7 @@ static void put_engine(struct sandbox_engines *engines, struct sandbox_engine *e
 int sandbox_engines_read(struct sandbox_engines *engines, const char *text, size_t len, bool from_user, struct err *err)
 {
     CLEANUP(doc) struct doc *top = doc_parse(text, len, err);
-    struct reading reading = {.err = err};
+    struct engines_reader reading = {.err = err};
     if (!top)
         return -1;
     if (doc_type(top) != DOC_OBJECT) {

@@ -129,7 +129,7 @@ const char *env_value(const char *const *env, const char *name)
 /* State of one pass over the line. A word knows whether all of it was unquoted: a quoted "if" is a command of that
  * name, a bare one begins a statement. */
 
-struct reading {
+struct environment_reader {
     struct arena *arena;
     struct command_line *line;
     const char *at;
@@ -140,7 +140,7 @@ struct reading {
     bool braces; /* the word has an unquoted brace */
 };
 
-static int refuse(struct reading *r, const char *what)
+static int refuse_command(struct environment_reader *r, const char *what)
 {
     return err_set(r->err, "%s is not allowed", what);
 }
@@ -196,15 +196,15 @@ static bool in_list(const char *const *list, size_t count, const char *name)
 }
 
 /* "{a,b}" and "{1..3}" expand to several words, and an open brace may begin a block. "{}" is a word. */
-static int check_braces(struct reading *r, const char *word)
+static int check_braces(struct environment_reader *r, const char *word)
 {
     for (const char *at = strchr(word, '{'); at; at = strchr(at, '{')) {
         const char *end = strchr(at, '}');
         if (!end)
-            return refuse(r, "a '{' that stays open");
+            return refuse_command(r, "a '{' that stays open");
         size_t len = (size_t)(end - at);
         if (memchr(at, ',', len) || memmem(at, len, "..", 2))
-            return refuse(r, "brace expansion '{…}' (quote it if it is meant)");
+            return refuse_command(r, "brace expansion '{…}' (quote it if it is meant)");
         at = end;
     }
     return 0;
@@ -219,49 +219,49 @@ static bool is_assignment(const char *word)
 
 /* ---- words ---- */
 
-static int read_single(struct reading *r)
+static int read_single(struct environment_reader *r)
 {
     size_t len = strcspn(++r->at, "'\n\r");
     if (r->at[len] != '\'')
-        return refuse(r, r->at[len] ? "a second line" : "a quote that stays open");
+        return refuse_command(r, r->at[len] ? "a second line" : "a quote that stays open");
     strbuf_add(&r->word, r->at, len);
     r->at += len + 1;
     return 0;
 }
 
-static int read_double(struct reading *r)
+static int read_double(struct environment_reader *r)
 {
     for (r->at++; *r->at != '"'; r->at++) {
         if (!*r->at)
-            return refuse(r, "a quote that stays open");
+            return refuse_command(r, "a quote that stays open");
         if (strchr("$`\n\r!", *r->at))
-            return refuse(r, construct_at(r->at));
+            return refuse_command(r, construct_at(r->at));
         if (*r->at == '\\' && r->at[1] && strchr("\\\"$`", r->at[1]))
             r->at++;
         else if (*r->at == '\\' && (r->at[1] == '\n' || r->at[1] == '\r'))
-            return refuse(r, "a second line");
+            return refuse_command(r, "a second line");
         strbuf_addch(&r->word, *r->at);
     }
     r->at++;
     return 0;
 }
 
-static int read_escaped(struct reading *r)
+static int read_escaped(struct environment_reader *r)
 {
     if (!r->at[1] || r->at[1] == '\n' || r->at[1] == '\r')
-        return refuse(r, "a backslash at the end of a line");
+        return refuse_command(r, "a backslash at the end of a line");
     strbuf_addch(&r->word, r->at[1]);
     r->at += 2;
     return 0;
 }
 
-static int end_word(struct reading *r, bool only_bare)
+static int end_word(struct environment_reader *r, bool only_bare)
 {
     const char *word = arena_memdup0(r->arena, r->word.buf, r->word.len);
     if (r->count == 0 && is_assignment(word))
-        return refuse(r, "an assignment before a command");
+        return refuse_command(r, "an assignment before a command");
     if (r->count == 0 && only_bare && in_list(keywords, COUNT_OF(keywords), word))
-        return refuse(r, arena_printf(r->arena, "the statement '%s'", word));
+        return refuse_command(r, arena_printf(r->arena, "the statement '%s'", word));
     if (r->braces && check_braces(r, word))
         return -1;
     GROW(r->words, r->count, r->room);
@@ -269,7 +269,7 @@ static int end_word(struct reading *r, bool only_bare)
     return 0;
 }
 
-static int read_word(struct reading *r)
+static int read_word(struct environment_reader *r)
 {
     bool bare = true;
     strbuf_reset(&r->word);
@@ -286,7 +286,7 @@ static int read_word(struct reading *r)
         else if (*r->at == '\\')
             failed = read_escaped(r);
         else if (wrong && !(*r->at == '~' && r->word.len))
-            failed = refuse(r, wrong);
+            failed = refuse_command(r, wrong);
         else
             strbuf_addch(&r->word, *r->at++);
         if (failed)
@@ -297,7 +297,7 @@ static int read_word(struct reading *r)
 
 /* ---- commands ---- */
 
-static int end_command(struct reading *r, bool more_follow)
+static int end_command(struct environment_reader *r, bool more_follow)
 {
     if (!r->count)
         return err_set(r->err,
@@ -311,13 +311,13 @@ static int end_command(struct reading *r, bool more_follow)
     return 0;
 }
 
-static int read_operator(struct reading *r)
+static int read_operator(struct environment_reader *r)
 {
     const char *wrong = construct_at(r->at);
     if (wrong)
-        return refuse(r, wrong);
+        return refuse_command(r, wrong);
     if (r->at[0] == '&' && r->at[1] != '&')
-        return refuse(r, "the background operator '&'");
+        return refuse_command(r, "the background operator '&'");
     if (end_command(r, true))
         return -1;
     bool last_semicolon = r->at[0] == ';';
@@ -326,7 +326,7 @@ static int read_operator(struct reading *r)
     return *r->at || last_semicolon ? 0 : err_set(r->err, "a command is missing at the end");
 }
 
-static int read_line(struct reading *r)
+static int read_line(struct environment_reader *r)
 {
     for (r->at += strspn(r->at, " \t"); *r->at; r->at += strspn(r->at, " \t"))
         if (strchr("|&;", *r->at) ? read_operator(r) : read_word(r))
@@ -338,7 +338,7 @@ static int read_line(struct reading *r)
 
 int command_line_parse(struct arena *arena, const char *command, struct command_line *line, struct err *err)
 {
-    struct reading r = {.arena = arena, .line = line, .err = err, .word = STRBUF_INIT};
+    struct environment_reader r = {.arena = arena, .line = line, .err = err, .word = STRBUF_INIT};
     line->count = 0;
     command += strspn(command, " \t\n\r");
     size_t len = strlen(command);

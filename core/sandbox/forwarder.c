@@ -153,7 +153,7 @@ static void refuse_as(struct link *link, const char *status, uint8_t reply, cons
     loop_timer_start(forwarder->loop, &link->timer, loop_now_us(forwarder->loop) + LEAVING_MS * INT64_C(1000), on_left);
 }
 
-static void refuse(struct link *link, enum refusal refusal, const char *why)
+static void refuse_connection(struct link *link, enum refusal refusal, const char *why)
 {
     refuse_as(link, refusals[refusal].status, refusals[refusal].reply, why);
 }
@@ -173,7 +173,7 @@ static void on_late(struct loop_timer *timer)
     char *why = link->state == HEAD ? xasprintf("the request did not come within %d s", FORWARDER_HEAD_MS / 1000)
                                     : xasprintf("%s did not answer within %d s",
                                                 network_target_text(&link->target, host), FORWARDER_CONNECT_MS / 1000);
-    refuse(link, TOO_SLOW, why);
+    refuse_connection(link, TOO_SLOW, why);
 }
 
 static void limit(struct link *link, int64_t ms)
@@ -281,12 +281,12 @@ static void try_next(struct link *link, const char *last)
         last = strerror(errno);
     }
     if (!last) {
-        refuse(link, NOT_ALLOWED, why.text);
+        refuse_connection(link, NOT_ALLOWED, why.text);
         return;
     }
     char host[NETWORK_TARGET_TEXT_MAX];
     CLEANUP(free) char *text = xasprintf("cannot connect to %s: %s", network_target_text(&link->target, host), last);
-    refuse(link, NOT_REACHED, text);
+    refuse_connection(link, NOT_REACHED, text);
 }
 
 static void on_found(void *data, const struct address *found, size_t count, const char *why)
@@ -295,7 +295,7 @@ static void on_found(void *data, const struct address *found, size_t count, cons
     link->lookup = NULL;
     if (!count) {
         CLEANUP(free) char *text = xasprintf("cannot resolve %s: %s", link->target.host, why);
-        refuse(link, NOT_FOUND, text);
+        refuse_connection(link, NOT_FOUND, text);
         return;
     }
     memcpy(link->addresses, found, count * sizeof(*found));
@@ -325,7 +325,7 @@ static void find_host(struct link *link)
     tcp_pause(link->inside, true);
     limit(link, FORWARDER_CONNECT_MS);
     if (network_rules_check_name(rules, &link->target, &why) || note_host(link->forwarder, &link->target, &why)) {
-        refuse(link, NOT_ALLOWED, why.text);
+        refuse_connection(link, NOT_ALLOWED, why.text);
         return;
     }
     link->state = CONNECTING;
@@ -338,7 +338,7 @@ static void find_host(struct link *link)
         link->state = RESOLVING;
         link->lookup = tcp_lookup(link->forwarder->loop, link->target.host, on_found, link);
         if (!link->lookup)
-            refuse(link, NOT_FOUND, "the name cannot be resolved");
+            refuse_connection(link, NOT_FOUND, "the name cannot be resolved");
         return;
     }
     try_next(link, NULL);
@@ -364,7 +364,7 @@ static void read_http(struct link *link)
     enum forwarder_read read =
         forwarder_http_read(link->head.buf, link->head.len, &link->target, &link->tunnel, &onward, &used, &why);
     if (read == FORWARDER_WRONG)
-        refuse(link, WRONG_REQUEST, why.text);
+        refuse_connection(link, WRONG_REQUEST, why.text);
     if (read != FORWARDER_READ)
         return;
     replace_head(link, used, onward.buf, onward.len);
@@ -391,7 +391,7 @@ static void greet_socks(struct link *link)
     size_t used = 0;
     enum forwarder_read read = forwarder_socks_greet(link->head.buf, link->head.len, &used, &why);
     if (read == FORWARDER_WRONG)
-        refuse(link, WRONG_REQUEST, why.text);
+        refuse_connection(link, WRONG_REQUEST, why.text);
     if (read != FORWARDER_READ)
         return;
     tcp_write(link->inside, "\x05\x00", 2);

@@ -71,23 +71,23 @@ enum forwarder_read forwarder_socks_read(const char *bytes, size_t len, struct n
 
 #define HTTP_PORT 80
 
-struct line {
+struct header_line {
     const char *text;
     size_t len;
 };
 
 /* Reads the next line, without its end; false: no line is left. */
-static bool next_line(const char **at, const char *end, struct line *line)
+static bool next_line(const char **at, const char *end, struct header_line *line)
 {
     const char *stop = *at < end ? memmem(*at, (size_t)(end - *at), "\r\n", 2) : NULL;
     if (!stop)
         return false;
-    *line = (struct line){*at, (size_t)(stop - *at)};
+    *line = (struct header_line){*at, (size_t)(stop - *at)};
     *at = stop + 2;
     return true;
 }
 
-static bool is_plain(const struct line *line)
+static bool is_plain(const struct header_line *line)
 {
     for (size_t i = 0; i < line->len; i++)
         if (((unsigned char)line->text[i] < ' ' && line->text[i] != '\t') || line->text[i] == 0x7f)
@@ -137,7 +137,7 @@ static bool is_left_out(const char *name, size_t len)
 
 static enum forwarder_read read_fields(const char *at, const char *end, struct strbuf *onward, struct err *why)
 {
-    for (struct line line; next_line(&at, end, &line) && line.len;) {
+    for (struct header_line line; next_line(&at, end, &line) && line.len;) {
         const char *colon = memchr(line.text, ':', line.len);
         size_t name = colon ? (size_t)(colon - line.text) : 0;
         if (!is_token(line.text, name) || !is_plain(&line))
@@ -160,8 +160,9 @@ static void write_host(const struct network_target *target, struct strbuf *onwar
 }
 
 /* "http://host:port/path?query" */
-static enum forwarder_read read_url(const struct line *method, const struct line *url, const struct line *version,
-                                    struct network_target *target, struct strbuf *onward, struct err *why)
+static enum forwarder_read read_url(const struct header_line *method, const struct header_line *url,
+                                    const struct header_line *version, struct network_target *target,
+                                    struct strbuf *onward, struct err *why)
 {
     static const char scheme[] = "http://";
     size_t skip = sizeof(scheme) - 1;
@@ -181,15 +182,16 @@ static enum forwarder_read read_url(const struct line *method, const struct line
     return FORWARDER_READ;
 }
 
-static bool split(const struct line *line, struct line *method, struct line *url, struct line *version)
+static bool split(const struct header_line *line, struct header_line *method, struct header_line *url,
+                  struct header_line *version)
 {
     const char *end = line->text + line->len, *first = memchr(line->text, ' ', line->len);
     const char *second = first ? memchr(first + 1, ' ', (size_t)(end - first - 1)) : NULL;
     if (!second)
         return false;
-    *method = (struct line){line->text, (size_t)(first - line->text)};
-    *url = (struct line){first + 1, (size_t)(second - first - 1)};
-    *version = (struct line){second + 1, (size_t)(end - second - 1)};
+    *method = (struct header_line){line->text, (size_t)(first - line->text)};
+    *url = (struct header_line){first + 1, (size_t)(second - first - 1)};
+    *version = (struct header_line){second + 1, (size_t)(end - second - 1)};
     for (size_t i = 0; i < url->len; i++)
         if ((unsigned char)url->text[i] <= ' ' || (unsigned char)url->text[i] >= 0x7f)
             return false;
@@ -202,7 +204,7 @@ enum forwarder_read forwarder_http_read(const char *bytes, size_t len, struct ne
 {
     size_t looked = len < FORWARDER_HEAD_MAX ? len : FORWARDER_HEAD_MAX;
     const char *last = looked ? memmem(bytes, looked, "\r\n\r\n", 4) : NULL, *at = bytes;
-    struct line first, method, url, version;
+    struct header_line first, method, url, version;
     if (!last && len >= FORWARDER_HEAD_MAX)
         return set_wrong(why, "the header of the request is longer than 8 KB");
     if (!last)

@@ -30,7 +30,7 @@
 
 enum { PIDS, MEMORY, CPU };
 
-static const struct tree {
+static const struct process_tree {
     const char *controller, *v1, *v2;
     const char *kills_v1, *kills_v2; /* the file that counts kills for lack of memory */
     const char *also_v1, *also_v2;   /* a second file that needs a value, if it exists: swap counts as memory */
@@ -102,7 +102,7 @@ static char *limit_text(size_t tree, const struct cgroup_limits *limits, bool v2
 
 static bool put_limit(struct cgroup *group, size_t at, const struct cgroup_limits *limits, const char *folder, bool v2)
 {
-    const struct tree *tree = &trees[at];
+    const struct process_tree *tree = &trees[at];
     const char *also = v2 ? tree->also_v2 : tree->also_v1;
     CLEANUP(free) char *value = limit_text(at, limits, v2);
     if (!write_limit(folder, v2 ? tree->v2 : tree->v1, value))

@@ -82,7 +82,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool same_parts(const struct script_part *a, size_t a_count, const struct script_part *b, size_t b_count)
+static bool same_parts(const struct script_item *a, size_t a_count, const struct script_item *b, size_t b_count)
 {
     if (a_count != b_count)
         return false;
@@ -232,7 +232,7 @@ static void after_step(struct orchestration *run)
         end(run, false, xasprintf("%zu steps were used up without a result", count));
 }
 
-static void on_done(void *user, struct script_result *take_result)
+static void on_script_done(void *user, struct script_result *take_result)
 {
     struct orchestration *run = user;
     struct script_result *result = &last_attempt(run)->result;
@@ -262,7 +262,7 @@ static void run_script(struct orchestration *run)
         .emitter = options->emitter,
     };
     run->script = script_run_start(options->loop, box_channel(run->box), &request,
-                                   &(struct script_listener){.done = on_done, .user = run});
+                                   &(struct script_listener){.done = on_script_done, .user = run});
 }
 
 static void on_box(void *user, struct box *box, const char *why)

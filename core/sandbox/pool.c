@@ -57,8 +57,8 @@ struct pool_ticket {
 
 struct pool {
     struct loop *loop;
-    struct box_options *spec;   /* owned by the pool */
-    struct scratch_dirs *rooms; /* NULL: no box was requested yet */
+    struct box_options *spec;     /* owned by the pool */
+    struct scratch_dirs *scratch; /* NULL: no box was requested yet */
     char *folder;
     struct pool_options options;
     struct slot *slots;
@@ -130,7 +130,7 @@ static void destroy_if_done(struct pool *pool)
 {
     if (!pool->freed || pool->working)
         return;
-    scratch_dirs_close(pool->rooms);
+    scratch_dirs_close(pool->scratch);
     free(pool->folder);
     box_options_free(pool->spec);
     free(pool->trouble);
@@ -165,7 +165,7 @@ static void remove_room(struct loop_work *work)
 }
 
 /* Removes the slot from the list and ends its box. */
-static void leave(struct slot *slot)
+static void pool_leave(struct slot *slot)
 {
     struct pool *pool = slot->pool;
     struct slot **at = &pool->slots;
@@ -191,7 +191,7 @@ static void leave(struct slot *slot)
 static void slot_retire(struct slot *slot)
 {
     slot->pool->retired++;
-    leave(slot);
+    pool_leave(slot);
 }
 
 /* Starting */
@@ -242,7 +242,7 @@ static void on_gone(void *user, struct box *box, const char *why)
         start_failed(pool, why);
     else
         pool->retired++;
-    leave(slot);
+    pool_leave(slot);
 }
 
 static void start_one(struct pool *pool)
@@ -254,10 +254,10 @@ static void start_one(struct pool *pool)
     slot->pool = pool;
     slot->number = pool->number;
     slot->lines = (struct lines)LINES_INIT(POOL_WIPE_LINE);
-    if (!pool->rooms)
-        pool->rooms = scratch_dirs_open(pool->folder, &err);
-    if (pool->rooms)
-        spec.folder = slot->room = scratch_dirs_make(pool->rooms, name, &err);
+    if (!pool->scratch)
+        pool->scratch = scratch_dirs_open(pool->folder, &err);
+    if (pool->scratch)
+        spec.folder = slot->room = scratch_dirs_make(pool->scratch, name, &err);
     slot->lives_there = !spec.workspace && sandbox_engine_uses(spec.engine, "workspace");
     if (slot->lives_there)
         spec.workspace = slot->room;
@@ -296,7 +296,7 @@ static void reject(struct slot *slot)
     }
     CLEANUP(free) char *why = xasprintf("%s speaks before it is asked", slot->pool->spec->engine->name);
     start_failed(slot->pool, why);
-    leave(slot);
+    pool_leave(slot);
 }
 
 /* Finds a box that the pool can hand out. */
@@ -331,7 +331,7 @@ static size_t wanted(const struct pool *pool)
 {
     size_t most = pool->options.size + pool->options.overflow, waiting = count_waiting(pool);
     size_t needed = count(pool, SLOT_BUSY) + waiting + (waiting ? count_slow(pool) : 0);
-    if (needed < pool->options.size && (pool->rooms || !pool->options.lazy))
+    if (needed < pool->options.size && (pool->scratch || !pool->options.lazy))
         return pool->options.size;
     if (!needed && !pool->tools.told && !pool->failed)
         return 1; /* the pool needs a box to list the tools before the first script */
@@ -361,7 +361,7 @@ static void settle_pool(struct loop_task *task)
     while (count_all(pool) < wanted(pool) && !loop_timer_armed(&pool->pause))
         start_one(pool);
     for (struct slot *idle; count_all(pool) > wanted(pool) && (idle = find_slot(pool, SLOT_IDLE));)
-        leave(idle);
+        pool_leave(idle);
     CLEANUP(free) char *why = NULL;
     if (!ticket && pool->waiting && !pool->slots && pool->trouble) {
         ticket = next_ticket(pool);
@@ -381,8 +381,8 @@ static void settle_pool(struct loop_task *task)
 
 struct pool *pool_new(const struct pool_options *options, struct err *err)
 {
-    struct scratch_dirs *rooms = options->lazy ? NULL : scratch_dirs_open(options->folder, err);
-    if (!rooms && !options->lazy)
+    struct scratch_dirs *scratch = options->lazy ? NULL : scratch_dirs_open(options->folder, err);
+    if (!scratch && !options->lazy)
         return NULL;
     struct pool *pool = xcalloc(1, sizeof(*pool));
     pool->loop = options->loop;
@@ -393,7 +393,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
         pool->options.start = box_start;
     if (pool->options.size + pool->options.overflow == 0)
         pool->options.overflow = 1;
-    pool->rooms = rooms;
+    pool->scratch = scratch;
     pool->folder = xstrdup(options->folder);
     pool->waiting_end = &pool->waiting;
     pool->spec = box_options_copy(options->spec);
@@ -413,7 +413,7 @@ void pool_free(struct pool *pool)
     while (pool->waiting)
         free(next_ticket(pool));
     while (pool->slots)
-        leave(pool->slots);
+        pool_leave(pool->slots);
     loop_timer_stop(pool->loop, &pool->pause);
     loop_unpost(pool->loop, &pool->settling);
     loop_unpost(pool->loop, &pool->telling);

@@ -99,17 +99,17 @@ void output_lines_end(struct output_lines *lines, int exit_code)
     lines->exit_code = exit_code;
 }
 
-static struct session_window window_of(const struct output_lines *lines, size_t offset, size_t limit)
+static struct line_range window_of(const struct output_lines *lines, size_t offset, size_t limit)
 {
     size_t end = lines->base + lines->count;
     if (offset < lines->base)
         offset = lines->base;
     if (offset > end)
         offset = end;
-    return (struct session_window){offset, limit && limit < end - offset ? offset + limit : end};
+    return (struct line_range){offset, limit && limit < end - offset ? offset + limit : end};
 }
 
-static void add_window(const struct output_lines *lines, struct session_window window, struct strbuf *out)
+static void add_window(const struct output_lines *lines, struct line_range window, struct strbuf *out)
 {
     size_t began = out->len;
     for (size_t i = window.offset; i < window.next; i++) {
@@ -125,25 +125,24 @@ static void add_window(const struct output_lines *lines, struct session_window w
     strbuf_add(out, lines->partial.buf, lines->partial.len);
 }
 
-struct session_window output_lines_poll(struct output_lines *lines, size_t limit, struct strbuf *out)
+struct line_range output_lines_poll(struct output_lines *lines, size_t limit, struct strbuf *out)
 {
-    struct session_window window = window_of(lines, lines->cursor, limit);
+    struct line_range window = window_of(lines, lines->cursor, limit);
     add_window(lines, window, out);
     lines->cursor = window.next;
     return window;
 }
 
-struct session_window output_lines_log(const struct output_lines *lines, size_t offset, size_t limit,
-                                       struct strbuf *out)
+struct line_range output_lines_log(const struct output_lines *lines, size_t offset, size_t limit, struct strbuf *out)
 {
-    struct session_window window = window_of(lines, offset, limit);
+    struct line_range window = window_of(lines, offset, limit);
     add_window(lines, window, out);
     return window;
 }
 
-struct session_window output_lines_take(struct output_lines *lines, size_t limit, struct strbuf *out)
+struct line_range output_lines_take(struct output_lines *lines, size_t limit, struct strbuf *out)
 {
-    struct session_window window = window_of(lines, lines->cursor, limit);
+    struct line_range window = window_of(lines, lines->cursor, limit);
     for (size_t i = window.offset; i < window.next; i++) {
         const struct session_line *line = line_at(lines, i - lines->base);
         strbuf_add(out, line->text, line->len);
@@ -160,14 +159,14 @@ int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms)
     return said_ms > 0 ? said_ms : otherwise_ms;
 }
 
-void session_waiter_begin(struct session_waiter *waiter, int64_t now_us, int64_t yield_ms, size_t limit)
+void output_wait_begin(struct output_wait *waiter, int64_t now_us, int64_t yield_ms, size_t limit)
 {
     int64_t most = yield_ms < SESSION_YIELD_MAX_MS ? yield_ms : SESSION_YIELD_MAX_MS;
-    *waiter = (struct session_waiter){.limit = limit, .until_us = yield_ms > 0 ? now_us + most * 1000 : 0};
+    *waiter = (struct output_wait){.limit = limit, .until_us = yield_ms > 0 ? now_us + most * 1000 : 0};
     strbuf_init(&waiter->seen.output);
 }
 
-static void finish_look(struct session_waiter *waiter, struct output_lines *lines)
+static void finish_look(struct output_wait *waiter, struct output_lines *lines)
 {
     struct session_seen *seen = &waiter->seen;
     bool all = seen->window.next == lines->base + lines->count;
@@ -183,13 +182,13 @@ static void finish_look(struct session_waiter *waiter, struct output_lines *line
 
 /* Takes whole lines at every look, and the unfinished line only at the last. So each text appears once, however
  * often the caller looks, and no line break is lost between two looks. */
-bool session_waiter_look(struct session_waiter *waiter, struct output_lines *lines, int64_t now_us)
+bool output_wait_look(struct output_wait *waiter, struct output_lines *lines, int64_t now_us)
 {
     struct session_seen *seen = &waiter->seen;
     size_t before = seen->output.len;
     bool first = !waiter->any;
     /* After the end no further look follows, so take all that is left. */
-    struct session_window window = output_lines_take(lines, lines->exited ? 0 : waiter->limit, &seen->output);
+    struct line_range window = output_lines_take(lines, lines->exited ? 0 : waiter->limit, &seen->output);
     /* An unfinished line that was returned before is not new. Otherwise no later look would ever wait. */
     size_t known = waiter->added > lines->told ? waiter->added : lines->told;
     bool fresh = seen->output.len > before || (lines->partial.len && lines->added != known);
@@ -207,7 +206,7 @@ bool session_waiter_look(struct session_waiter *waiter, struct output_lines *lin
     return true;
 }
 
-void session_waiter_release(struct session_waiter *waiter)
+void output_wait_release(struct output_wait *waiter)
 {
     strbuf_release(&waiter->seen.output);
 }
@@ -217,12 +216,12 @@ void session_waiter_release(struct session_waiter *waiter)
 /* The last line that is not blank decides. Two lines that look like list items make a selection. */
 
 /* A line without surrounding white space. */
-struct piece {
+struct output_piece {
     const char *text;
     size_t len;
 };
 
-static struct piece trim_line(const char *text, size_t len)
+static struct output_piece trim_line(const char *text, size_t len)
 {
     while (len && isspace((unsigned char)text[0])) {
         text++;
@@ -230,11 +229,11 @@ static struct piece trim_line(const char *text, size_t len)
     }
     while (len && isspace((unsigned char)text[len - 1]))
         len--;
-    return (struct piece){text, len};
+    return (struct output_piece){text, len};
 }
 
 /* "1." or "2)" */
-static bool looks_like_item(struct piece line)
+static bool looks_like_item(struct output_piece line)
 {
     return line.len >= 2 && isdigit((unsigned char)line.text[0]) && (line.text[1] == '.' || line.text[1] == ')');
 }
@@ -252,11 +251,11 @@ enum prompt_kind prompt_find(const char *output, struct strbuf *hint)
     static const char *const choices[] = {"enter a number",    "enter the number", "choose a number",
                                           "choose the number", "select a number",  "select the number"};
     static const char *const questions[] = {"press enter", "type your"};
-    struct piece last = {"", 0};
+    struct output_piece last = {"", 0};
     int items = 0;
     for (const char *at = output; *at;) {
         size_t len = strcspn(at, "\n");
-        struct piece line = trim_line(at, len);
+        struct output_piece line = trim_line(at, len);
         items += looks_like_item(line);
         if (line.len)
             last = line;

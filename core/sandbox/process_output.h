@@ -30,7 +30,7 @@ struct output_lines {
 };
 
 /* Lines [offset, next): the next read starts at `next`. */
-struct session_window {
+struct line_range {
     size_t offset, next;
 };
 
@@ -42,11 +42,10 @@ void output_lines_add(struct output_lines *lines, const char *text, size_t len);
 void output_lines_end(struct output_lines *lines, int exit_code);
 
 /* Appends the lines joined by LF, at most `limit` (0: all), and the unfinished line if the end is reached. */
-struct session_window output_lines_poll(struct output_lines *lines, size_t limit, struct strbuf *out);
-struct session_window output_lines_log(const struct output_lines *lines, size_t offset, size_t limit,
-                                       struct strbuf *out);
+struct line_range output_lines_poll(struct output_lines *lines, size_t limit, struct strbuf *out);
+struct line_range output_lines_log(const struct output_lines *lines, size_t offset, size_t limit, struct strbuf *out);
 /* For callers that join several polls: whole lines only, each followed by LF. */
-struct session_window output_lines_take(struct output_lines *lines, size_t limit, struct strbuf *out);
+struct line_range output_lines_take(struct output_lines *lines, size_t limit, struct strbuf *out);
 
 /* ---- waiting for output ---- */
 
@@ -62,7 +61,7 @@ struct session_window output_lines_take(struct output_lines *lines, size_t limit
 /* The output that arrived during a wait. */
 struct session_seen {
     struct strbuf output; /* each text once, as printed; without the last newline */
-    struct session_window window;
+    struct line_range window;
     bool exited;
     int exit_code;
 };
@@ -71,16 +70,16 @@ struct session_seen {
 int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms);
 
 /* The state of a wait, without its timer: the caller looks at certain times and passes the time. */
-struct session_waiter {
+struct output_wait {
     int64_t until_us, quiet_us; /* 0: not set */
     size_t limit, added;
     bool any;
     struct session_seen seen;
 };
-void session_waiter_begin(struct session_waiter *waiter, int64_t now_us, int64_t yield_ms, size_t limit);
+void output_wait_begin(struct output_wait *waiter, int64_t now_us, int64_t yield_ms, size_t limit);
 /* Takes the output so far; returns true if the wait is over. */
-bool session_waiter_look(struct session_waiter *waiter, struct output_lines *lines, int64_t now_us);
-void session_waiter_release(struct session_waiter *waiter);
+bool output_wait_look(struct output_wait *waiter, struct output_lines *lines, int64_t now_us);
+void output_wait_release(struct output_wait *waiter);
 
 /* ---- prompts ---- */
 

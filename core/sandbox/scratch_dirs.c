@@ -78,7 +78,7 @@ static void remove_leftovers(const char *folder, const char *prefix)
         if (lock < 0)
             remove_unlocked(path);
         else if (file_remove_tree(path, &err))
-            log_warn("rooms: %s", err.text);
+            log_warn("scratch: %s", err.text);
     }
     closedir(dir);
 }
@@ -93,10 +93,10 @@ static struct scratch_dirs *open_below(const char *folder, const char *prefix, s
         int lock = take_lock(path, O_CREAT);
         if (lock < 0)
             continue;
-        struct scratch_dirs *rooms = xcalloc(1, sizeof(*rooms));
-        rooms->path = steal(&path);
-        rooms->lock = lock;
-        return rooms;
+        struct scratch_dirs *scratch = xcalloc(1, sizeof(*scratch));
+        scratch->path = steal(&path);
+        scratch->lock = lock;
+        return scratch;
     }
     err_set(err, "cannot lock a folder in %s", folder);
     return NULL;
@@ -113,29 +113,29 @@ struct scratch_dirs *scratch_dirs_open_scratch(struct err *err)
     return open_below(folder && *folder ? folder : "/tmp", SCRATCH, err);
 }
 
-const char *scratch_dirs_path(const struct scratch_dirs *rooms)
+const char *scratch_dirs_path(const struct scratch_dirs *scratch)
 {
-    return rooms->path;
+    return scratch->path;
 }
 
-char *scratch_dirs_make(struct scratch_dirs *rooms, const char *name, struct err *err)
+char *scratch_dirs_make(struct scratch_dirs *scratch, const char *name, struct err *err)
 {
-    CLEANUP(free) char *path = xasprintf("%s/%s", rooms->path, name);
+    CLEANUP(free) char *path = xasprintf("%s/%s", scratch->path, name);
     if (mkdir(path, 0700) == 0)
         return steal(&path);
     err_set_errno(err, errno, "cannot make the workspace %s", path);
     return NULL;
 }
 
-void scratch_dirs_close(struct scratch_dirs *rooms)
+void scratch_dirs_close(struct scratch_dirs *scratch)
 {
     struct err err = ERR_INIT;
-    if (!rooms)
+    if (!scratch)
         return;
     /* A process that was just killed may still write, so try twice. */
-    if (file_remove_tree(rooms->path, &err) && file_remove_tree(rooms->path, &err))
-        log_warn("rooms: %s", err.text);
-    close(rooms->lock);
-    free(rooms->path);
-    free(rooms);
+    if (file_remove_tree(scratch->path, &err) && file_remove_tree(scratch->path, &err))
+        log_warn("scratch: %s", err.text);
+    close(scratch->lock);
+    free(scratch->path);
+    free(scratch);
 }

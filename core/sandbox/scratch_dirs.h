@@ -12,8 +12,8 @@ struct scratch_dirs;
 struct scratch_dirs *scratch_dirs_open(const char *folder, struct err *err) CHECKED;
 /* The same among the temporary files of this machine. */
 struct scratch_dirs *scratch_dirs_open_scratch(struct err *err) CHECKED;
-const char *scratch_dirs_path(const struct scratch_dirs *rooms);
+const char *scratch_dirs_path(const struct scratch_dirs *scratch);
 /* Creates an empty folder of that name. The caller frees the path. */
-char *scratch_dirs_make(struct scratch_dirs *rooms, const char *name, struct err *err) CHECKED;
+char *scratch_dirs_make(struct scratch_dirs *scratch, const char *name, struct err *err) CHECKED;
 /* Removes everything. */
-void scratch_dirs_close(struct scratch_dirs *rooms);
+void scratch_dirs_close(struct scratch_dirs *scratch);

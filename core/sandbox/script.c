@@ -158,14 +158,14 @@ static char *copy_text(struct script_run *run, struct wire_field field, const ch
     return xmemdup0(text.src, text.len);
 }
 
-static struct script_part make_part(struct wire_field label, struct wire_field data)
+static struct script_item make_part(struct wire_field label, struct wire_field data)
 {
     char *texts = xmalloc(label.len + data.len + 2);
     memcpy(texts, label.src, label.len);
     texts[label.len] = '\0';
     memcpy(texts + label.len + 1, data.src, data.len);
     texts[label.len + 1 + data.len] = '\0';
-    return (struct script_part){.label = texts, .data = texts + label.len + 1};
+    return (struct script_item){.label = texts, .data = texts + label.len + 1};
 }
 
 static void take_log(struct script_run *run, const struct wire_event *event)
@@ -180,14 +180,14 @@ static void take_intermediate(struct script_run *run, const struct wire_event *e
 {
     struct script_result *result = &run->result;
     GROW(result->intermediates, result->intermediate_count, result->intermediate_room);
-    struct script_part *part = &result->intermediates[result->intermediate_count++];
+    struct script_item *part = &result->intermediates[result->intermediate_count++];
     struct wire_field data = event->data.src ? event->data : (struct wire_field){"null", 4};
     *part = make_part(wire_text(event->label, "", &run->arena), data);
     if (!run->listener.intermediate)
         return;
     struct err err = ERR_INIT;
     run->held = true; /* set before the call, so that script_run_go_on works inside it */
-    enum script_heard heard = run->listener.intermediate(run->listener.user, part, &err);
+    enum script_ack heard = run->listener.intermediate(run->listener.user, part, &err);
     if (heard != SCRIPT_HEARD_LATER)
         run->held = false;
     if (heard == SCRIPT_HEARD_FAILED)
@@ -262,7 +262,7 @@ void script_emit(struct emitter *emitter, const char *call, const char *lines, s
     free(events);
 }
 
-static void tell(struct script_run *run)
+static void report_item(struct script_run *run)
 {
     script_emit(run->emitter, run->call, run->told.buf, run->told.len);
     strbuf_reset(&run->told);
@@ -277,7 +277,7 @@ static void tell_in_time(struct script_run *run, enum wire_type type, const stru
     strbuf_add(&run->told, event->line, event->len);
     strbuf_addch(&run->told, '\n');
     if (type != WIRE_LOG && (type != WIRE_INTERMEDIATE || run->listener.intermediate))
-        tell(run);
+        report_item(run);
 }
 
 /* Handles one line of the stream. Returns false if the caller must not look at what follows, now or ever. */
@@ -322,7 +322,7 @@ static size_t feed(struct script_run *run, const char *bytes, size_t len)
     size_t within = len < room_left(run) ? len : room_left(run);
     size_t used = lines_feed(&run->lines, bytes, within, on_line, run);
     run->result.output_bytes += used;
-    tell(run);
+    report_item(run);
     if (run->over || run->held || used == len)
         return used;
     run->result.output_bytes += len - used;
@@ -355,7 +355,7 @@ static void on_ended(struct channel *channel)
         finish_ended(run);
 }
 
-static void go_on(struct loop_task *task)
+static void continue_script(struct loop_task *task)
 {
     struct script_run *run = CONTAINER_OF(task, struct script_run, task);
     if (run->held)
@@ -456,7 +456,7 @@ void script_run_go_on(struct script_run *run)
     if (!run->held || run->over)
         return;
     run->held = false;
-    loop_post(run->loop, &run->task, go_on);
+    loop_post(run->loop, &run->task, continue_script);
 }
 
 void script_run_cancel(struct script_run *run, const char *error)
@@ -471,7 +471,7 @@ void script_run_cancel(struct script_run *run, const char *error)
 
 #define TRACEBACK_SHOWN 2000
 
-static void release_parts(struct script_part *parts, size_t count)
+static void release_parts(struct script_item *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         free(parts[i].label); /* the label's memory also holds the data */

@@ -58,7 +58,7 @@ struct script_request {
     const char *call; /* the call of these events; NULL: none */
 };
 
-struct script_part {
+struct script_item {
     char *label; /* of an intermediate; the level of a log. Label and data share one allocation, which begins here */
     char *data;  /* JSON of an intermediate; the message of a log, as text */
 };
@@ -69,7 +69,7 @@ struct script_result {
     bool reusable;  /* the harness answered in order and may run another script */
     char *execution_id;
     char *final_data; /* JSON, NULL when there is none */
-    struct script_part *intermediates, *logs;
+    struct script_item *intermediates, *logs;
     size_t intermediate_count, log_count, intermediate_room, log_room;
     char *error, *traceback; /* NULL when none; traceback "" when the error has none */
     int64_t duration_ms;
@@ -86,7 +86,7 @@ void script_result_write(struct strbuf *out, const struct script_result *result)
 /* The end of a traceback, at most 2000 bytes of whole lines, because the cause is at the end. Points into the text. */
 const char *script_traceback_end(const char *traceback);
 
-enum script_heard {
+enum script_ack {
     SCRIPT_HEARD,
     SCRIPT_HEARD_LATER,  /* the run holds back what follows until script_run_go_on */
     SCRIPT_HEARD_FAILED, /* `err` has the reason: the run logs it and continues */
@@ -94,7 +94,7 @@ enum script_heard {
 
 struct script_listener {
     /* Receives an intermediate. May be NULL. */
-    enum script_heard (*intermediate)(void *user, const struct script_part *part, struct err *err);
+    enum script_ack (*intermediate)(void *user, const struct script_item *part, struct err *err);
     void (*done)(void *user, struct script_result *take_result);
     void *user;
 };

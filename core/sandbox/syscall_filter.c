@@ -53,7 +53,7 @@ struct condition { /* mask 0: no condition */
 
 enum when { ALWAYS, UNGROUPED };
 
-static const struct row {
+static const struct syscall_row {
     const char *name;
     int call;
     int answer;
@@ -102,16 +102,16 @@ static int load_library(struct err *err)
 /* ---- rules ---- */
 
 /* A rule under construction: the comparisons for the conditions so far. */
-struct rule {
+struct syscall_rule {
     scmp_filter_ctx ctx;
-    const struct row *row;
+    const struct syscall_row *row;
     struct scmp_arg_cmp tests[CONDITIONS_MAX];
     unsigned count;
 };
 
-static int add_conditions(struct rule *rule);
+static int add_conditions(struct syscall_rule *rule);
 
-static int add_test(struct rule *rule, unsigned argument, uint32_t mask, uint32_t value)
+static int add_test(struct syscall_rule *rule, unsigned argument, uint32_t mask, uint32_t value)
 {
     rule->tests[rule->count++] = (struct scmp_arg_cmp){argument, SCMP_CMP_MASKED_EQ, mask, value};
     int failed = add_conditions(rule);
@@ -128,7 +128,7 @@ static bool holds_any(const struct condition *condition, uint32_t mask, uint32_t
 }
 
 /* Adds rules for a block: all numbers that equal `block` under `mask`. */
-static int add_others(struct rule *rule, const struct condition *condition, uint32_t mask, uint32_t block)
+static int add_others(struct syscall_rule *rule, const struct condition *condition, uint32_t mask, uint32_t block)
 {
     uint32_t longer = (mask >> 1) | 0x80000000u, bit = longer & ~mask;
     if (!holds_any(condition, mask, block))
@@ -140,7 +140,7 @@ static int add_others(struct rule *rule, const struct condition *condition, uint
 }
 
 /* Adds the remaining conditions, then the complete rule. */
-static int add_conditions(struct rule *rule)
+static int add_conditions(struct syscall_rule *rule)
 {
     const struct condition *next = &rule->row->conditions[rule->count];
     if (rule->count < CONDITIONS_MAX && next->mask)
@@ -154,7 +154,7 @@ static int add_conditions(struct rule *rule)
 static int add_rows(scmp_filter_ctx ctx, bool ungrouped, struct err *err)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct rule rule = {.ctx = ctx, .row = &rows[i]};
+        struct syscall_rule rule = {.ctx = ctx, .row = &rows[i]};
         int failed = rows[i].when == UNGROUPED && !ungrouped ? 0 : add_conditions(&rule);
         if (failed)
             return err_set_errno(err, -failed, "the system call filter: row %s", rows[i].name);

@@ -284,10 +284,10 @@ char *attributes_lost(int folder, int from)
     bool named = flistxattr(from, NULL, 0) > 0;
     CLEANUP(strbuf) struct strbuf lost = STRBUF_INIT;
     if (named || was.st_mode & 07000 || was.st_uid != geteuid() || was.st_gid != getegid()) {
-        CLEANUP(fd) int trial = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-        if (trial < 0)
+        CLEANUP(fd) int test = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        if (test < 0)
             guess(from, &was, &lost);
-        else if (attributes_copy(trial, from, was.st_mode & 0777, &lost) < 0)
+        else if (attributes_copy(test, from, was.st_mode & 0777, &lost) < 0)
             strbuf_reset(&lost); /* the write itself will fail with the reason */
     }
     if (was.st_nlink > 1)

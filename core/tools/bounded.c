@@ -20,7 +20,8 @@
  *    tool_ran, job_done and bounded_job_back. Each checks the phase first. If it is SETTLED, the call has its outcome
  *    already: the result is dropped, late.suppressed is emitted, and only then is the call freed. So a late thread
  *    has nothing to write to and keeps nothing alive.
- * 2. settle() is the only way to an outcome, and it posts: `done` never runs before the caller's own call returns.
+ * 2. settle_bounded() is the only way to an outcome, and it posts: `done` never runs before the caller's own call
+ * returns.
  * 3. Writing cannot be interrupted. From COMMITTING on the timer is off and cancel waits, because bytes may already
  *    be written and the journal must record the result. The exception is a foreign tool (one that replied "Write
  *    confirmation required" and proposes nothing that Keyturn could commit). Its second execution may be long, so it
@@ -28,9 +29,9 @@
  *
  * Times are on the hold clock. The timer runs on the loop's clock for the time left on the hold clock. It is reset
  * when the host reports that the hold clock stopped or started. While a question is open, the call's own time stops
- * too, even if the host's clock runs; only ask_runs_clock changes that. A tool's time starts when a pool thread takes
- * it, not when it is queued, because the wait is not its fault. The wait is bounded: a call without a thread within
- * its time is a Timeout that says so, and never starts. */
+ * too, even if the host's clock runs; only clock_runs_while_asking changes that. A tool's time starts when a pool
+ * thread takes it, not when it is queued, because the wait is not its fault. The wait is bounded: a call without a
+ * thread within its time is a Timeout that says so, and never starts. */
 
 #include "bounded.h"
 #include "artifact.h"
@@ -187,7 +188,7 @@ static bool time_runs(const struct bounded_call *call)
     case STORING:
         return true;
     case WRITING:
-        return !call->paused || call->host->ask_runs_clock;
+        return !call->paused || call->host->clock_runs_while_asking;
     case COMMITTING:
         return call->foreign;
     case SETTLED:
@@ -216,7 +217,7 @@ static void enter(struct bounded_call *call, enum phase phase)
 
 static int64_t elapsed_us(const struct bounded_call *call)
 {
-    bool stands = call->phase == WRITING && call->paused && !call->host->ask_runs_clock;
+    bool stands = call->phase == WRITING && call->paused && !call->host->clock_runs_while_asking;
     int64_t now_us = stands ? call->asked_us : hold_now(call);
     return now_us - call->started_us - call->paused_us;
 }
@@ -260,7 +261,7 @@ static void deliver(struct loop_task *task)
         report_late(call);
 }
 
-static void settle(struct bounded_call *call, struct outcome take_outcome)
+static void settle_bounded(struct bounded_call *call, struct outcome take_outcome)
 {
     if (call->phase == SETTLED)
         BUG("a second outcome for the call %s", call->id);
@@ -280,13 +281,13 @@ static void settle_answer(struct bounded_call *call, enum tool_state as, struct 
         outcome_release(&take_outcome);
         take_outcome = outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false);
     }
-    settle(call, take_outcome);
+    settle_bounded(call, take_outcome);
 }
 
 void bounded_deny(struct bounded_call *call, enum denial reason, const char *details)
 {
     call_states_complete(call->host->trace, call->id, TOOL_STATE_DENIED);
-    settle(call, outcome_denied(call->id, call->tool->spec.name, reason, "%s", details));
+    settle_bounded(call, outcome_denied(call->id, call->tool->spec.name, reason, "%s", details));
 }
 
 void bounded_fail(struct bounded_call *call, bool retryable, const char *error)
@@ -299,7 +300,7 @@ static void settle_cut(struct bounded_call *call)
 {
     struct outcome outcome = outcome_result(call->id, call->tool->spec.name, steal(&call->cut));
     outcome.result.truncated = true;
-    settle(call, outcome);
+    settle_bounded(call, outcome);
 }
 
 /* Asks the tool to stop. It need not obey, and it may finish from within this call. */
@@ -349,8 +350,8 @@ static void on_timer(struct loop_timer *timer)
     /* A foreign tool may have written before it stopped responding, so a repetition is not safe. */
     bool retryable = !call->tool->spec.no_retry_on_timeout && call->phase != COMMITTING;
     call_states_time_out(call->host->trace, call->id);
-    settle(call, begun ? outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable)
-                       : outcome_never_began(call->id, call->tool->spec.name, call->deadline_s));
+    settle_bounded(call, begun ? outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, retryable)
+                               : outcome_never_began(call->id, call->tool->spec.name, call->deadline_s));
     stop_tool(call);
 }
 
@@ -403,14 +404,14 @@ static void settle_stored(struct bounded_call *call)
                      .summary = steal(&call->stored->summary),
                      .size = call->stored->size},
     };
-    settle(call, outcome);
+    settle_bounded(call, outcome);
 }
 
 /* Settles with the output, or with the name of the artifact that keeps all of it if it is too long for the model. */
 static void settle_output(struct bounded_call *call)
 {
     if (call->shape.text) {
-        settle(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
+        settle_bounded(call, outcome_result(call->id, call->tool->spec.name, steal(&call->shape.text)));
         return;
     }
     call->cut = steal(&call->shape.cut);
@@ -463,14 +464,14 @@ static void take_output(struct bounded_call *call)
     if (call->phase == SETTLED) /* if recording fails, the host may cancel even a foreign call */
         return;
     if (!call_states_complete(call->host->trace, call->id, TOOL_STATE_COMPLETED) && !committed) {
-        settle(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
+        settle_bounded(call, outcome_timeout(call->id, call->tool->spec.name, call->deadline_s, false));
         return;
     }
     call->citations = steal(&reply->citations);
     call->citation_count = reply->citation_count;
     reply->citation_count = 0;
     if (reply->recorded) {
-        settle(call, *reply->recorded);
+        settle_bounded(call, *reply->recorded);
         *reply->recorded = (struct outcome){0};
     } else {
         settle_output(call);
@@ -592,7 +593,7 @@ static void start_tool(struct bounded_call *call, enum phase phase, double cap_s
         call->tool->start(&call->run);
 }
 
-static void begin(struct loop_task *task)
+static void begin_call(struct loop_task *task)
 {
     struct bounded_call *call = CALL_OF(task, task);
     start_tool(call, RUNNING, call->cap_s);
@@ -614,7 +615,7 @@ void bounded_pause(struct bounded_call *call)
 
 void bounded_resume(struct bounded_call *call)
 {
-    if (!call->host->ask_runs_clock) {
+    if (!call->host->clock_runs_while_asking) {
         int64_t pause_us = hold_now(call) - call->asked_us;
         call->paused_us += pause_us;
         call->due_us += pause_us;
@@ -702,7 +703,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
         if (call->tool->work) /* at once, so that the pool starts while the rest of the wave is being started */
             start_tool(call, RUNNING, call->cap_s);
         else
-            loop_post(call->loop, &call->task, begin);
+            loop_post(call->loop, &call->task, begin_call);
     }
     return call;
 }
@@ -745,7 +746,7 @@ void bounded_cancel(struct bounded_call *call)
                             " while the tool was writing; what it wrote is not known"
                                                   : OUTCOME_STOPPED;
     call_states_complete(call->host->trace, call->id, TOOL_STATE_FAILED);
-    settle(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
+    settle_bounded(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));
     stop_tool(call);
 }
 

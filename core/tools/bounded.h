@@ -66,7 +66,7 @@ struct bounded_host {
     struct call_states *trace;
     const struct hold_clock *clock;
     enum web_mode web;
-    bool ask_runs_clock; /* the clocks are NOT held while asking; only to demonstrate the effect */
+    bool clock_runs_while_asking; /* the clocks are NOT held while asking; only to demonstrate the effect */
 
     /* A tool proposes a write. `take_changes` is empty for a foreign tool that does not list them. `tool_writes`:
      * after approval the tool runs again and writes itself. The host must call bounded_pause first. */

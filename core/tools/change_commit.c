@@ -358,7 +358,7 @@ static int place(struct placing *p, struct err *err)
 
 /* Fsyncs the folder. Some file systems have no fsync for folders, and a folder without read permission cannot be
  * synced. */
-static int settle(const struct placing *p, struct err *err)
+static int settle_file(const struct placing *p, struct err *err)
 {
     if (p->folder >= 0 && fsync(p->folder) < 0 && errno != EINVAL && errno != EBADF)
         return cannot(err, errno, "write", p->change->path);
@@ -415,7 +415,7 @@ static void roll_back(struct placing *items, size_t count, struct beneath *root,
             lost = true;
             CLEANUP(free) char *kept = steal(&p->temp);
             say_lost(err, p->change->path, kept);
-        } else if (p->placed != PLACED_NOT && settle(p, &ignored) < 0) {
+        } else if (p->placed != PLACED_NOT && settle_file(p, &ignored) < 0) {
             lost = true;
             say_lost(err, p->change->path, NULL);
         }
@@ -460,7 +460,7 @@ int change_set_commit(const struct change_set *set, struct beneath *root, struct
     for (size_t i = 0; rc == 0 && i < set->count; i++)
         rc = place(&items[i], err);
     for (size_t i = 0; rc == 0 && i < set->count; i++)
-        rc = settle(&items[i], err);
+        rc = settle_file(&items[i], err);
     if (rc < 0)
         roll_back(items, set->count, root, err);
     for (size_t i = 0; i < set->count; i++) {

@@ -70,7 +70,7 @@ static void write_result(struct runtime_job *job)
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void on_done(void *user, struct inline_result *take_result)
+static void on_block_done(void *user, struct inline_result *take_result)
 {
     struct code_call *call = user;
     call->running = NULL;
@@ -101,7 +101,7 @@ static void put_blocks(struct runtime_job *job)
         job->failed = inline_put(job->ws, i, &call->blocks[i], &job->err) < 0;
 }
 
-static void begin(struct runtime_job *job)
+static void begin_block(struct runtime_job *job)
 {
     struct code_call *call = CONTAINER_OF(job, struct code_call, job);
     struct err err = ERR_INIT;
@@ -113,7 +113,8 @@ static void begin(struct runtime_job *job)
                                      .clean_env = command_policy_active(&runtime_said(job->runtime)->commands),
                                      .call = job->run->call,
                                      .prints = call_prints_for(&call->printed)};
-    call->running = options.programs ? inline_run(&options, call->blocks, call->count, on_done, call, &err) : NULL;
+    call->running =
+        options.programs ? inline_run(&options, call->blocks, call->count, on_block_done, call, &err) : NULL;
     if (!call->running)
         runtime_job_refuse(job, "%s", err.text);
 }
@@ -153,7 +154,7 @@ static void start_code(struct tool_run *run)
         return;
     struct err err = ERR_INIT;
     struct code_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct runtime_job){.run = run, .act = put_blocks, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .act = put_blocks, .then = begin_block, .release = release};
     call_prints_init(&call->printed, run, false);
     find_blocks(call);
     run->state = call;

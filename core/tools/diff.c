@@ -59,7 +59,7 @@ static void start(void)
         git.libgit2_init();
 }
 
-struct collector {
+struct hunk_collector {
     struct diff *diff;
     size_t changed, bytes; /* kept */
     size_t hunk_room, line_room;
@@ -68,7 +68,7 @@ struct collector {
 static int on_file(const git_diff_delta *delta, float progress, void *payload)
 {
     (void)progress;
-    struct collector *c = payload;
+    struct hunk_collector *c = payload;
     c->diff->binary |= (delta->flags & GIT_DIFF_FLAG_BINARY) != 0;
     return 0;
 }
@@ -77,13 +77,13 @@ static int on_binary(const git_diff_delta *delta, const git_diff_binary *binary,
 {
     (void)delta;
     (void)binary;
-    struct collector *c = payload;
+    struct hunk_collector *c = payload;
     c->diff->binary = true;
     return 0;
 }
 
 /* Whether one more line may be stored. Beyond the limit only the counts continue. */
-static bool has_room(struct collector *c, const git_diff_line *line)
+static bool has_room(struct hunk_collector *c, const git_diff_line *line)
 {
     if (c->diff->cut)
         return false;
@@ -112,7 +112,7 @@ static char *heading_of(const git_diff_hunk *hunk)
 static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void *payload)
 {
     (void)delta;
-    struct collector *c = payload;
+    struct hunk_collector *c = payload;
     struct diff *diff = c->diff;
     if (diff->cut)
         return 0;
@@ -132,7 +132,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
 {
     (void)delta;
     (void)ignored;
-    struct collector *c = payload;
+    struct hunk_collector *c = payload;
     struct diff *diff = c->diff;
     /* The three "no newline at end of file" origins follow their line, whose length has the same information. */
     if (line->origin != GIT_DIFF_LINE_CONTEXT && line->origin != GIT_DIFF_LINE_ADDITION &&
@@ -162,7 +162,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
 /* Texts that are too large to compare */
 
 /* A text as digests of its lines. */
-struct lines {
+struct diff_lines {
     uint64_t *hashes;
     size_t count;
 };
@@ -181,9 +181,9 @@ static size_t count_lines(const char *text, size_t len)
     return count;
 }
 
-static struct lines hash_lines(const char *text, size_t len, size_t count)
+static struct diff_lines hash_lines(const char *text, size_t len, size_t count)
 {
-    struct lines lines = {xcalloc(count, sizeof(uint64_t)), 0};
+    struct diff_lines lines = {xcalloc(count, sizeof(uint64_t)), 0};
     for (const char *at = text, *end = text + len; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *next = newline ? newline + 1 : end;
@@ -195,7 +195,7 @@ static struct lines hash_lines(const char *text, size_t len, size_t count)
 
 /* Whether few edits lead from one text to the other: Myers' greedy search without recording the path. `far[k]` is the
  * furthest old line on diagonal k (old minus new) with the edits so far. */
-static bool few_edits(const struct lines *old, const struct lines *new)
+static bool few_edits(const struct diff_lines *old, const struct diff_lines *new)
 {
     CLEANUP(free) size_t *room = xcalloc(2 * SEARCH_EDITS + 3, sizeof(*room));
     size_t *far = room + SEARCH_EDITS + 1; /* of diagonal 0; 0 where the search has not been */
@@ -251,7 +251,7 @@ static bool too_much(struct diff *diff, const char *old, size_t old_len, const c
     if (old_count + new_count <= COMPARE_LINES)
         return false;
     if (lines <= SEARCH_LINES) {
-        struct lines a = hash_lines(old, old_len, old_count), b = hash_lines(new, new_len, new_count);
+        struct diff_lines a = hash_lines(old, old_len, old_count), b = hash_lines(new, new_len, new_count);
         bool few = few_edits(&a, &b);
         free(a.hashes);
         free(b.hashes);
@@ -284,7 +284,7 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     struct diff *diff = xcalloc(1, sizeof(*diff));
     if (too_much(diff, old, old_len, new, new_len))
         return diff;
-    struct collector collector = {.diff = diff};
+    struct hunk_collector collector = {.diff = diff};
     if (git.diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
                          &collector) < 0) {
         const git_error *why = git.error_last();

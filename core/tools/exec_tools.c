@@ -79,7 +79,7 @@ static void write_result(struct runtime_job *job)
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void on_done(void *user, const char *result)
+static void on_command_done(void *user, const char *result)
 {
     struct exec_call *call = user;
     call->exec = NULL;
@@ -90,7 +90,7 @@ static void on_done(void *user, const char *result)
 
 /* ---- the beginning ---- */
 
-static void begin(struct runtime_job *job)
+static void begin_exec_call(struct runtime_job *job)
 {
     struct exec_call *call = CONTAINER_OF(job, struct exec_call, job);
     struct err err = ERR_INIT;
@@ -110,7 +110,7 @@ static struct exec_call *new_call(struct tool_run *run, int (*begins)(struct exe
     if (runtime_missing(run))
         return NULL;
     struct exec_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct runtime_job){.run = run, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .then = begin_exec_call, .release = release};
     call->begin = begins;
     call_prints_init(&call->printed, run, false);
     run->state = call;
@@ -155,7 +155,7 @@ static int begin_command(struct exec_call *call, struct err *err)
     request.yield_ms = look_ms(job, request.yield_ms);
     request.call = job->run->call;
     struct program_prints prints = call_prints_for(&call->printed);
-    return exec_begin(call->exec, job->ws, &request, &prints, on_done, call, err);
+    return exec_begin(call->exec, job->ws, &request, &prints, on_command_done, call, err);
 }
 
 static void start_exec(struct tool_run *run)
@@ -206,7 +206,8 @@ const struct tool tool_workspace_exec = {
 
 static int begin_write(struct exec_call *call, struct err *err)
 {
-    return exec_write_within(call->exec, call->job.run->arguments, look_ms(&call->job, INT64_MAX), on_done, call, err);
+    return exec_write_within(call->exec, call->job.run->arguments, look_ms(&call->job, INT64_MAX), on_command_done,
+                             call, err);
 }
 
 /* Input needs no approval, whatever the engine: approval of the program includes its input. */
@@ -251,7 +252,7 @@ const struct tool tool_workspace_write_stdin = {
 
 static int begin_kill(struct exec_call *call, struct err *err)
 {
-    return exec_kill(call->exec, call->job.run->arguments, on_done, call, err);
+    return exec_kill(call->exec, call->job.run->arguments, on_command_done, call, err);
 }
 
 static void start_kill(struct tool_run *run)

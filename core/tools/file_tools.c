@@ -133,7 +133,7 @@ static void stage(struct runtime_job *job)
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void start_stage(struct tool_run *run)
+static void start_screen(struct tool_run *run)
 {
     runtime_job_run(run, stage, true);
 }
@@ -162,7 +162,7 @@ const struct tool tool_stage_input = {
                 "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"
                 "\"required\":[\"from\"],\"additionalProperties\":false}",
         },
-    .start = start_stage,
+    .start = start_screen,
 };
 
 /* ---- collect_outputs ---- */

@@ -19,13 +19,13 @@
 #define NAME_MAX_CHARS 64
 #define ANY_OBJECT     "{\"type\":\"object\"}"
 
-struct entry {
+struct registry_entry {
     const struct tool *tool;
     const struct json *schema; /* in the registry's arena */
 };
 
 struct registry {
-    struct entry *entries;
+    struct registry_entry *entries;
     size_t count, room;
     struct hash_map by_name; /* → index */
     struct arena arena;
@@ -85,7 +85,7 @@ int registry_add(struct registry *registry, const struct tool *tool, struct err 
     if (check_tool(registry, tool, &schema, err))
         return -1;
     GROW(registry->entries, registry->count, registry->room);
-    registry->entries[registry->count] = (struct entry){tool, schema};
+    registry->entries[registry->count] = (struct registry_entry){tool, schema};
     hash_map_put(&registry->by_name, spec->name, (int64_t)registry->count);
     registry->count++;
     return 0;
@@ -99,7 +99,7 @@ int registry_replace(struct registry *registry, const struct tool *tool, struct 
         return err_set(err, "unknown tool %.80s", tool->spec.name);
     if (check_tool(registry, tool, &schema, err))
         return -1;
-    registry->entries[index] = (struct entry){tool, schema};
+    registry->entries[index] = (struct registry_entry){tool, schema};
     return 0;
 }
 

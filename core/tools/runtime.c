@@ -162,10 +162,10 @@ static char *open_base(struct runtime *runtime, struct err *err)
 {
     if (runtime->options.policy.persist)
         return xstrdup(runtime->options.kept);
-    if (!runtime->rooms && !(runtime->rooms = scratch_dirs_open(runtime->options.folder, err)))
+    if (!runtime->scratch && !(runtime->scratch = scratch_dirs_open(runtime->options.folder, err)))
         return NULL;
-    CLEANUP(free) char *name = xasprintf("programs-%u", ++runtime->rooms_made);
-    return scratch_dirs_make(runtime->rooms, name, err);
+    CLEANUP(free) char *name = xasprintf("programs-%u", ++runtime->scratch_made);
+    return scratch_dirs_make(runtime->scratch, name, err);
 }
 
 static struct workspace *make(void *user, const char *id, struct err *err)
@@ -232,7 +232,7 @@ void runtime_emit_seen(struct runtime *runtime, struct runtime_seen *seen)
     emit(&runtime->emitter, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = seen->state});
 }
 
-static void look(struct loop_work *work)
+static void look_at_workspace(struct loop_work *work)
 {
     struct runtime *runtime = CONTAINER_OF(work, struct runtime, look);
     runtime->seen = runtime_see(runtime, runtime->ws);
@@ -293,7 +293,7 @@ void runtime_look(struct runtime *runtime)
     runtime->looking = true;
     runtime->look_us = loop_now_us(runtime->loop);
     runtime->jobs++;
-    loop_work_start(runtime->loop, &runtime->look, look, looked);
+    loop_work_start(runtime->loop, &runtime->look, look_at_workspace, looked);
 }
 
 /* ---- programs ---- */
@@ -443,11 +443,11 @@ void runtime_end(struct runtime *runtime)
         log_warn("workspace: %s", err.text);
     runtime_emit_ops(runtime);
     /* Files that a late thread still writes are removed with the enclosing folder, now or by the next session. */
-    scratch_dirs_close(runtime->rooms);
-    runtime->rooms = NULL;
+    scratch_dirs_close(runtime->scratch);
+    runtime->scratch = NULL;
 }
 
-static void forget(struct runtime *runtime)
+static void forget_program(struct runtime *runtime)
 {
     if (runtime->registry)
         workspace_registry_free(runtime->registry, false);
@@ -463,7 +463,7 @@ void runtime_job_back(struct runtime *runtime)
 {
     runtime->jobs--;
     if (runtime->gone && !runtime->jobs)
-        forget(runtime);
+        forget_program(runtime);
 }
 
 void runtime_free(struct runtime *runtime)
@@ -475,5 +475,5 @@ void runtime_free(struct runtime *runtime)
     if (runtime->looking)
         loop_work_disown(runtime->loop, &runtime->look);
     if (!runtime->jobs)
-        forget(runtime);
+        forget_program(runtime);
 }

@@ -25,8 +25,8 @@ struct runtime {
 
     pthread_mutex_t mutex; /* guards what threads share: */
     struct workspace_registry *registry;
-    struct scratch_dirs *rooms;
-    unsigned rooms_made;
+    struct scratch_dirs *scratch;
+    unsigned scratch_made;
     struct versions *versions;
     struct runtime_output *outputs;
     size_t output_count;

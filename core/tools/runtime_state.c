@@ -41,7 +41,7 @@ struct node {
     size_t kept_count, kept_room;
 };
 
-struct tree {
+struct workspace_listing {
     const struct metadata *md;
     int64_t *files; /* of each skill */
     struct node root;
@@ -72,10 +72,10 @@ static const char *kind_of(unsigned char type)
 
 /* ---- candidates ---- */
 
-static void forget(struct tree *l, struct node *node)
+static void forget_tree(struct workspace_listing *l, struct node *node)
 {
     for (size_t i = 0; i < node->kept_count; i++)
-        forget(l, node->kept[i]);
+        forget_tree(l, node->kept[i]);
     free(node->kept);
     if (node == &l->root)
         return;
@@ -123,7 +123,7 @@ static char *read_target(const struct walk_entry *entry)
 }
 
 /* Applies to every folder whose entries are at this depth. */
-static void trim(struct tree *l, struct node *folder, int depth)
+static void trim(struct workspace_listing *l, struct node *folder, int depth)
 {
     if (depth > 0) {
         for (size_t i = 0; i < folder->kept_count; i++)
@@ -131,11 +131,11 @@ static void trim(struct tree *l, struct node *folder, int depth)
         return;
     }
     while (folder->kept_count && folder->kept_count > l->most[folder->kept[0]->depth])
-        forget(l, folder->kept[--folder->kept_count]);
+        forget_tree(l, folder->kept[--folder->kept_count]);
 }
 
 /* Reduces the share of every folder at this depth if there are too many candidates. */
-static void make_room(struct tree *l, int depth)
+static void make_room(struct workspace_listing *l, int depth)
 {
     while (l->level[depth] >= LEVEL_MAX && l->most[depth] > 1) {
         l->most[depth] /= 2;
@@ -144,14 +144,14 @@ static void make_room(struct tree *l, int depth)
 }
 
 /* NULL: no room in its folder. */
-static struct node *keep(struct tree *l, struct node *folder, const struct walk_entry *entry)
+static struct node *keep(struct workspace_listing *l, struct node *folder, const struct walk_entry *entry)
 {
     make_room(l, entry->depth);
     size_t at = place_in(folder, entry), most = l->most[entry->depth];
     if (at >= most || (folder->kept_count < most && l->level[entry->depth] >= LEVEL_MAX))
         return NULL;
     if (folder->kept_count == most)
-        forget(l, folder->kept[--folder->kept_count]);
+        forget_tree(l, folder->kept[--folder->kept_count]);
     struct node *node = xcalloc(1, sizeof(*node));
     *node = (struct node){.parent = folder,
                           .type = entry->type,
@@ -173,7 +173,7 @@ static void add(int64_t *sum, int64_t more)
         *sum = INT64_MAX;
 }
 
-static void count_for_skill(const struct tree *l, const struct walk_entry *entry)
+static void count_for_skill(const struct workspace_listing *l, const struct walk_entry *entry)
 {
     for (size_t i = 0; i < l->md->skill_count && entry->type == DT_REG; i++) {
         const char *rel = l->md->skills[i].rel_path;
@@ -184,7 +184,7 @@ static void count_for_skill(const struct tree *l, const struct walk_entry *entry
 
 static enum walk_next see(void *user, const struct walk_entry *entry)
 {
-    struct tree *l = user;
+    struct workspace_listing *l = user;
     struct stat st = {0};
     if (entry->depth == 0 && (strcmp(entry->name, LAYOUT_METADATA) == 0 || metadata_is_temp(entry->path)))
         return WALK_SKIP;
@@ -229,7 +229,7 @@ static size_t share(struct node *const *folders, size_t count, size_t room)
     return 1;
 }
 
-static void choose(struct tree *l, struct node *node)
+static void choose(struct workspace_listing *l, struct node *node)
 {
     if (l->chosen_count == ENTRIES_MAX || l->paths + node->path_len > PATHS_MAX)
         return;
@@ -239,7 +239,7 @@ static void choose(struct tree *l, struct node *node)
 }
 
 /* Level by level, from the root. */
-static void choose_all(struct tree *l)
+static void choose_all(struct workspace_listing *l)
 {
     struct node *root = &l->root, **folders = &root;
     size_t count = 1, begin = 0;
@@ -293,7 +293,7 @@ static struct event_workspace_entry_list list_entries(struct arena *arena, const
 {
     struct err err = ERR_INIT;
     struct node *chosen[ENTRIES_MAX];
-    struct tree l = {.md = md, .files = files, .root = {.type = DT_DIR}, .chosen = chosen};
+    struct workspace_listing l = {.md = md, .files = files, .root = {.type = DT_DIR}, .chosen = chosen};
     static const struct walk_visitor visitor = {.entry = see, .denied = shut};
     struct walk_options options = {.unlock = true, .relock = true};
     for (size_t i = 0; i < COUNT_OF(l.most); i++)
@@ -306,7 +306,7 @@ static struct event_workspace_entry_list list_entries(struct arena *arena, const
     for (size_t i = 0; i < l.chosen_count; i++)
         items[i] = list_node(arena, chosen[i]);
     *more = l.root.count - (int64_t)l.chosen_count;
-    forget(&l, &l.root);
+    forget_tree(&l, &l.root);
     return (struct event_workspace_entry_list){items, l.chosen_count};
 }
 

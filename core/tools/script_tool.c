@@ -97,7 +97,7 @@ static void finish_asking(struct script_call *call)
     finish(call, &reply);
 }
 
-static void on_done(void *user, struct script_result *take_result)
+static void on_script_done(void *user, struct script_result *take_result)
 {
     struct script_call *call = user;
     struct script_result *result = take_result;
@@ -171,7 +171,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .call = call->run->call,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
-                                    &(struct script_listener){.done = on_done, .user = call});
+                                    &(struct script_listener){.done = on_script_done, .user = call});
 }
 
 static void waited_too_long(struct loop_timer *timer)
@@ -226,7 +226,7 @@ static void files_read(struct loop_work *work)
 
 /* ---- the tool ---- */
 
-static void refuse(struct tool_run *run, const char *why)
+static void refuse_script(struct tool_run *run, const char *why)
 {
     struct tool_reply reply = {.final = true}; /* the condition does not change within a turn */
     tool_reply_error(&reply, "%s", why);
@@ -327,7 +327,7 @@ static enum effect script_effect(const struct tool *tool, const struct tool_env 
 static void start_script(struct tool_run *run)
 {
     if (!run->env->pool) {
-        refuse(run, "there is no sandbox (see keyturn engines)");
+        refuse_script(run, "there is no sandbox (see keyturn engines)");
         return;
     }
     const char *const *declared = pool_secrets(run->env->pool);

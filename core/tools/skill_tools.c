@@ -272,7 +272,7 @@ static void write_result(struct runtime_job *job)
     tool_reply_page(&job->reply, strbuf_detach(&out, NULL));
 }
 
-static void on_done(void *user, struct program_result *take_result)
+static void on_skill_done(void *user, struct program_result *take_result)
 {
     struct skill_call *call = user;
     call->program = NULL;
@@ -321,7 +321,7 @@ static int variables(struct env_vars *env, struct skill_call *call, const char *
     return 0;
 }
 
-static void begin(struct runtime_job *job)
+static void begin_skill(struct runtime_job *job)
 {
     struct skill_call *call = CONTAINER_OF(job, struct skill_call, job);
     const char *command = argument(job->run, "command"), *input = argument(job->run, "stdin");
@@ -347,7 +347,7 @@ static void begin(struct runtime_job *job)
                                 .call = job->run->call,
                                 .prints = call_prints_for(&call->printed)};
     bool ready = programs && variables(&spec.env, call, folder, &err) == 0;
-    call->program = ready ? program_run(programs, job->ws, &spec, on_done, call, &err) : NULL;
+    call->program = ready ? program_run(programs, job->ws, &spec, on_skill_done, call, &err) : NULL;
     if (!call->program)
         runtime_job_refuse(job, "%s", err.text);
 }
@@ -371,7 +371,7 @@ static void start_skill(struct tool_run *run)
     if (runtime_missing(run) || outputs_are_wrong(run))
         return;
     struct skill_call *call = xcalloc(1, sizeof(*call));
-    call->job = (struct runtime_job){.run = run, .act = stage, .then = begin, .release = release};
+    call->job = (struct runtime_job){.run = run, .act = stage, .then = begin_skill, .release = release};
     strbuf_init(&call->left_out);
     call_prints_init(&call->printed, run, true);
     run->state = call;

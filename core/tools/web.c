@@ -15,13 +15,13 @@
 #define ANSWER_BYTES    ((size_t)1 << 20)
 #define DEFAULT_RESULTS 5
 
-struct search {
+struct web_search {
     struct tool_run *run;
     struct http_transfer *transfer;
     struct strbuf answer;
 };
 
-static void end_search(struct search *search, struct tool_reply *take_reply)
+static void end_search(struct web_search *search, struct tool_reply *take_reply)
 {
     struct tool_run *run = search->run;
     strbuf_release(&search->answer);
@@ -58,7 +58,7 @@ static void add_result(struct json_writer *w, const struct json *result, struct 
         tool_reply_cite(reply, url, true);
 }
 
-static void read_answer(const struct search *search, struct tool_reply *reply)
+static void read_answer(const struct web_search *search, struct tool_reply *reply)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct err err = ERR_INIT;
@@ -89,13 +89,13 @@ static void read_answer(const struct search *search, struct tool_reply *reply)
 
 static void on_data(void *user, const char *bytes, size_t len)
 {
-    struct search *search = user;
+    struct web_search *search = user;
     strbuf_add(&search->answer, bytes, len);
 }
 
-static void on_done(void *user, const struct http_result *result)
+static void on_search_done(void *user, const struct http_result *result)
 {
-    struct search *search = user;
+    struct web_search *search = user;
     struct tool_reply reply = {0};
     if (result->error)
         tool_reply_error(&reply, "the web search failed: %s", result->error);
@@ -109,7 +109,7 @@ static void on_done(void *user, const struct http_result *result)
     end_search(search, &reply);
 }
 
-static void refuse(struct tool_run *run, const char *why)
+static void refuse_search(struct tool_run *run, const char *why)
 {
     struct tool_reply reply = {.final = true}; /* the configuration does not change within a turn */
     tool_reply_error(&reply, "%s", why);
@@ -120,11 +120,11 @@ static void start_search(struct tool_run *run)
 {
     const struct tool_env *env = run->env;
     if (!env->web_endpoint || !*env->web_endpoint) {
-        refuse(run, "web_search has no endpoint (set web.endpoint in the configuration)");
+        refuse_search(run, "web_search has no endpoint (set web.endpoint in the configuration)");
         return;
     }
     if (!env->http) {
-        refuse(run, "web_search has no HTTP client in this session");
+        refuse_search(run, "web_search has no HTTP client in this session");
         return;
     }
     CLEANUP(strbuf) struct strbuf url = STRBUF_INIT;
@@ -132,7 +132,7 @@ static void start_search(struct tool_run *run)
     add_escaped(&url, json_str(json_get(run->arguments, "query"), ""));
     strbuf_addf(&url, "&count=%lld", (long long)json_int(json_get(run->arguments, "max"), DEFAULT_RESULTS));
 
-    struct search *search = xcalloc(1, sizeof(*search));
+    struct web_search *search = xcalloc(1, sizeof(*search));
     search->run = run;
     strbuf_init(&search->answer);
     run->state = search;
@@ -144,14 +144,14 @@ static void start_search(struct tool_run *run)
                                                  .timeout_ms = left_ms < 1 ? 1 : (int64_t)left_ms,
                                                  .limit = ANSWER_BYTES,
                                                  .on_data = on_data,
-                                                 .on_done = on_done,
+                                                 .on_done = on_search_done,
                                                  .user = search,
                                              });
 }
 
 static void cancel_search(struct tool_run *run)
 {
-    struct search *search = run->state;
+    struct web_search *search = run->state;
     struct tool_reply reply = {0};
     http_cancel(search->transfer);
     tool_reply_error(&reply, "the web search was cancelled");

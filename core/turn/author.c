@@ -70,7 +70,7 @@ static void add_error(struct strbuf *out, const struct script_result *result)
 static void add_logs(struct strbuf *out, const struct script_result *result)
 {
     for (size_t i = 0; i < result->log_count; i++) {
-        const struct script_part *log = &result->logs[i];
+        const struct script_item *log = &result->logs[i];
         bool printed = strcmp(log->label, "stdout") == 0 || strcmp(log->label, "stderr") == 0;
         if (!printed)
             strbuf_addf(out, "[%s] ", log->label);
@@ -254,7 +254,7 @@ static void on_begins(void *user, const struct run_record *record)
     author->listener.begins(author->listener.user, record);
 }
 
-static void on_done(void *user, struct run_record *take_record)
+static void on_author_reply(void *user, struct run_record *take_record)
 {
     struct author *author = user;
     author->listener.done(author->listener.user, take_record);
@@ -276,7 +276,7 @@ struct author *author_start(const struct author_options *options, const struct a
     message_list_add(&author->messages, ROLE_SYSTEM, rules.buf);
     author->run = orchestrator_start(
         &options->run,
-        &(struct orchestrator_author){.next = on_next, .begins = on_begins, .done = on_done, .user = author});
+        &(struct orchestrator_author){.next = on_next, .begins = on_begins, .done = on_author_reply, .user = author});
     return author;
 }
 

@@ -33,12 +33,12 @@ static void settled(struct turn *turn, struct turn_call *call)
 
 static struct dedupe *history_of(struct turn *turn, const struct turn_call *call)
 {
-    return call->effect == EFFECT_READ_ONLY ? &turn->state.reads : &turn->state.others;
+    return call->effect == EFFECT_READ_ONLY ? &turn->tally.reads : &turn->tally.others;
 }
 
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome)
 {
-    struct turn_state *state = &turn->state;
+    struct tally *state = &turn->tally;
     bool ran = outcome->type != OUTCOME_DENIED || outcome->denied.reason == DENIAL_WRITE_DENIED;
     bool bad = outcome->type == OUTCOME_FAILURE || outcome->type == OUTCOME_TIMEOUT;
     if (call->key[0])
@@ -52,7 +52,7 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
         hash_map_put(&state->blocked, call->name, 1);
     if (ran) {
         state->tool_calls++;
-        turn_state_tally(state, call->name, bad);
+        tally_tool(state, call->name, bad);
     }
     if (bad) {
         thinking_on_tool_error(engine_thinking(turn->engine));
@@ -138,7 +138,7 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "arguments: must be a JSON object");
     else if (turn->config->validate && registry_validate(turn->config->registry, call->tool, call->parsed, &err) < 0)
         *denied = outcome_denied(id, name, DENIAL_VALIDATION, "%s", err.text);
-    else if (hash_map_has(&turn->state.blocked, name))
+    else if (hash_map_has(&turn->tally.blocked, name))
         *denied = outcome_denied(id, name, DENIAL_BLOCKED,
                                  "%s is blocked for the rest of this turn after an earlier failure", name);
     else if (budget_expired(&turn->budget))
@@ -211,21 +211,21 @@ static void launch(struct turn *turn, struct turn_call *none)
     wave_check(turn);
 }
 
-void turn_calls_told(struct turn *turn)
+void turn_calls_reported(struct turn *turn)
 {
     for (size_t i = 0; i < turn->call_count; i++) {
         struct message *message = message_list_take(&turn->messages, ROLE_TOOL, steal(&turn->calls[i].message));
         message->call_id = xstrdup(turn->calls[i].id);
         message->failed = turn->calls[i].failed;
         for (size_t c = 0; c < turn->calls[i].citation_count; c++)
-            turn_state_cite(&turn->state, &turn->calls[i].citations[c]);
+            tally_cite(&turn->tally, &turn->calls[i].citations[c]);
     }
     turn_calls_release(turn);
 }
 
 static void calls_done(struct turn *turn)
 {
-    turn_calls_told(turn);
+    turn_calls_reported(turn);
     turn_charge(turn);
     turn_reflect(turn);
 }
@@ -431,10 +431,10 @@ void turn_host_init(struct turn *turn)
     turn->host = (struct bounded_host){
         .env = engine_tool_env(turn->engine),
         .emitter = &turn->emitter,
-        .trace = &turn->state.trace,
+        .trace = &turn->tally.trace,
         .clock = &turn->clock,
         .web = turn->config->web,
-        .ask_runs_clock = turn->config->ask_runs_clock,
+        .clock_runs_while_asking = turn->config->clock_runs_while_asking,
         .propose = write_propose,
         .stop_turn = on_stop,
         .done = settle_call,

@@ -302,7 +302,7 @@ static struct weight weigh(const struct turn *turn)
     size_t since = turn->messages.count;
     while (since > 0 && turn->messages.items[since - 1].role != ROLE_ASSISTANT)
         since--;
-    int64_t counted = turn->state.context_seen;
+    int64_t counted = turn->tally.context_seen;
     if (counted > 0 && since > 0)
         counted += compaction_tokens(&turn->messages, since - 1);
     weight.estimated = compaction_tokens(&turn->messages, 0) + weight.tools;
@@ -311,7 +311,7 @@ static struct weight weigh(const struct turn *turn)
 }
 
 /* The shortened results may be read again. */
-static void forget_reads(struct turn_state *state)
+static void forget_reads(struct tally *state)
 {
     dedupe_release(&state->reads);
     dedupe_init(&state->reads);
@@ -331,9 +331,9 @@ static bool shorten(struct turn *turn, const struct weight *weight, double targe
     *done = (struct compacted){.before = weight->tokens,
                                .after = (int64_t)((double)(run.after + weight->tools) * scale),
                                .how = strbuf_detach(&how, NULL)};
-    turn->state.context_was_compacted = true;
-    turn->state.context_seen = 0;
-    forget_reads(&turn->state);
+    turn->tally.context_was_compacted = true;
+    turn->tally.context_seen = 0;
+    forget_reads(&turn->tally);
     return true;
 }
 
@@ -379,7 +379,7 @@ void turn_recall_compacted(struct turn *turn, const struct event_context_compact
         return;
     message_list_release(&turn->messages);
     turn->messages = messages;
-    turn->state.context_was_compacted = true;
-    turn->state.context_seen = 0;
-    forget_reads(&turn->state);
+    turn->tally.context_was_compacted = true;
+    turn->tally.context_seen = 0;
+    forget_reads(&turn->tally);
 }

@@ -23,7 +23,7 @@
 #define FOLDERS_MAX    2000
 #define NAMES_MAX      20000
 
-struct names {
+struct context_names {
     char **items;
     size_t count, room;
 };
@@ -32,19 +32,19 @@ struct context_scan {
     const struct beneath *root;
     const atomic_bool *cancelled;
     struct rank *rank;
-    struct names files; /* by document number */
+    struct context_names files; /* by document number */
     size_t folders, listed, bytes;
     struct strbuf text;
     bool complete;
 };
 
-static void names_add(struct names *names, char *take_name)
+static void names_add(struct context_names *names, char *take_name)
 {
     GROW(names->items, names->count, names->room);
     names->items[names->count++] = take_name;
 }
 
-static void names_release(struct names *names)
+static void names_release(struct context_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
         free(names->items[i]);
@@ -172,20 +172,20 @@ static char *make_excerpt(const char *text, size_t len, size_t hit)
     return strbuf_detach(&out, NULL);
 }
 
-struct candidate {
+struct excerpt_candidate {
     size_t document;
     double score;
 };
 
 static int by_score(const void *a, const void *b)
 {
-    const struct candidate *one = a, *two = b;
+    const struct excerpt_candidate *one = a, *two = b;
     if (one->score != two->score)
         return one->score > two->score ? -1 : 1;
     return one->document < two->document ? -1 : one->document > two->document;
 }
 
-static void add_item(struct context_pack *pack, struct context_scan *scan, const struct candidate *candidate)
+static void add_item(struct context_pack *pack, struct context_scan *scan, const struct excerpt_candidate *candidate)
 {
     const char *path = scan->files.items[candidate->document];
     strbuf_reset(&scan->text);
@@ -202,11 +202,11 @@ static void add_item(struct context_pack *pack, struct context_scan *scan, const
 static void choose(struct context_pack *pack, struct context_scan *scan, size_t limit)
 {
     size_t count = 0;
-    struct candidate *list = xcalloc(scan->files.count + 1, sizeof(*list));
+    struct excerpt_candidate *list = xcalloc(scan->files.count + 1, sizeof(*list));
     for (size_t i = 0; i < scan->files.count; i++) {
         double score = rank_score(scan->rank, i);
         if (score > 0)
-            list[count++] = (struct candidate){.document = i, .score = score};
+            list[count++] = (struct excerpt_candidate){.document = i, .score = score};
     }
     qsort(list, count, sizeof(*list), by_score);
     pack->items = xcalloc(limit < count ? limit + 1 : count + 1, sizeof(*pack->items));

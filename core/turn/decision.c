@@ -100,18 +100,18 @@ static void remove_change(struct change_set *set, size_t index)
 }
 
 /* The units of one file that are kept. */
-struct kept {
+struct kept_hunks {
     size_t units;
     bool *keep;
     size_t count;
 };
 
-static void kept_cleanup(struct kept *kept)
+static void kept_cleanup(struct kept_hunks *kept)
 {
     free(kept->keep);
 }
 
-static int read_kept(struct kept *kept, const struct event_hunk_choice_list *hunks, const struct change *change,
+static int read_kept(struct kept_hunks *kept, const struct event_hunk_choice_list *hunks, const struct change *change,
                      struct err *err)
 {
     const struct event_hunk_choice *choice = NULL;
@@ -154,7 +154,7 @@ int decision_fits(const struct decision *decision, const struct change_set *prop
             if (!find_change(proposed, hunks->items[i].path))
                 return not_proposed(err, hunks->items[i].path);
         for (size_t i = 0; i < proposed->count; i++) {
-            CLEANUP(kept) struct kept kept = {0};
+            CLEANUP(kept) struct kept_hunks kept = {0};
             if (read_kept(&kept, hunks, &proposed->items[i], err))
                 return -1;
         }
@@ -178,7 +178,7 @@ static int keep_hunks(const struct decision *decision, struct change_set *set, s
                       struct err *err)
 {
     for (size_t i = set->count; i-- > 0;) {
-        CLEANUP(kept) struct kept kept = {0};
+        CLEANUP(kept) struct kept_hunks kept = {0};
         if (read_kept(&kept, &decision->hunks, &set->items[i], err))
             return -1;
         if (kept.count == 0)
@@ -233,7 +233,7 @@ static void cut_text(struct strbuf *text, size_t chars)
 }
 
 static void note_refused(struct json_writer *w, const struct change *change, const struct diff *diff,
-                         const struct kept *kept, size_t *room)
+                         const struct kept_hunks *kept, size_t *room)
 {
     for (size_t i = 0; i < kept->units; i++) {
         if (kept->keep[i] || !*room)
@@ -262,7 +262,7 @@ static void note_refused(struct json_writer *w, const struct change *change, con
 }
 
 /* "hunks 1, 3 of 4", with the path before it when there are several files. */
-static void note_applied(struct strbuf *out, const struct change *change, const struct kept *kept, bool several)
+static void note_applied(struct strbuf *out, const struct change *change, const struct kept_hunks *kept, bool several)
 {
     strbuf_addstr(out, out->len ? "; " : "");
     if (several)
@@ -286,7 +286,7 @@ static void note_hunks(struct json_writer *w, const struct decision *decision, c
     size_t room = NOTE_HUNKS, dropped = 0;
     json_open(&list, NULL, '[');
     for (size_t i = 0; i < proposed->count; i++) {
-        CLEANUP(kept) struct kept kept = {0};
+        CLEANUP(kept) struct kept_hunks kept = {0};
         if (read_kept(&kept, &decision->hunks, &proposed->items[i], NULL))
             continue;
         note_applied(&applied, &proposed->items[i], &kept, proposed->count > 1);

@@ -51,7 +51,7 @@ static const struct {
     {EVENT_TURN_FINISHED, NULL, {"status", "text", "usage", "steps", "tool_calls"}},
 };
 
-struct entry {
+struct divergence_entry {
     uint32_t index; /* line in the recording */
     bool seen;
     bool passed; /* skipped, because it cannot be repeated */
@@ -67,7 +67,7 @@ struct divergences {
     const struct journal_reader *lines; /* of the recording */
     struct hash_map keys;               /* key → entry */
     struct hash_map counts;             /* of the run, to number its keys */
-    struct entry *entries;
+    struct divergence_entry *entries;
     size_t entry_count, entry_room;
     bool types[EVENT_TYPE_COUNT]; /* types to compare: all, or those in a handwritten file */
     char *app, *model;            /* that recorded it; NULL: unknown, or several models */
@@ -216,7 +216,7 @@ struct divergences *divergences_new(const struct recording *recording)
         d->types[event.type] = true;
         GROW(d->entries, d->entry_count, d->entry_room);
         d->entries[d->entry_count] =
-            (struct entry){.index = (uint32_t)i, .seq = event.seq, .type = event.type, .memory = memory};
+            (struct divergence_entry){.index = (uint32_t)i, .seq = event.seq, .type = event.type, .memory = memory};
         hash_map_put(&d->keys, make_key(&d->scratch, &counts, turn, &event, rule), (int64_t)d->entry_count);
         d->entry_count++;
     }
@@ -305,7 +305,7 @@ static void add(struct divergences *d, int64_t seq, const char *type, const char
     d->count++;
 }
 
-static void compare_field(struct divergences *d, const struct entry *entry, const struct event *was,
+static void compare_field(struct divergences *d, const struct divergence_entry *entry, const struct event *was,
                           const struct event *is, const struct event_field *field)
 {
     struct difference first;
@@ -336,7 +336,7 @@ static const char *call_of(struct divergences *d, const struct event *event, int
 
 static void misplaced(struct divergences *d, int64_t at, int64_t behind)
 {
-    const struct entry *entry = &d->entries[at], *other = &d->entries[behind];
+    const struct divergence_entry *entry = &d->entries[at], *other = &d->entries[behind];
     CLEANUP(strbuf) struct strbuf recorded = STRBUF_INIT;
     strbuf_addf(&recorded, "before %s (seq %" PRId64 ")", event_type_name(other->type), other->seq);
     add(d, entry->seq, event_type_name(entry->type), "order", recorded.buf, "after it");
@@ -371,7 +371,7 @@ static void compare_order(struct divergences *d, const struct event *event, int 
 static void pass_write(struct divergences *d, size_t proposal, const char *call)
 {
     for (size_t i = proposal + 1; i < d->entry_count && d->entries[i].type != EVENT_TURN_FINISHED; i++) {
-        struct entry *entry = &d->entries[i];
+        struct divergence_entry *entry = &d->entries[i];
         struct event was;
         if ((entry->type != EVENT_CHECKPOINT_SAVED && entry->type != EVENT_WRITE_APPLIED &&
              entry->type != EVENT_TOOL_FINISHED) ||
@@ -429,7 +429,7 @@ void divergences_see(struct divergences *d, const struct event *event)
     }
     if ((size_t)found >= d->entry_count)
         return; /* after the last seq to compare */
-    struct entry *entry = &d->entries[found];
+    struct divergence_entry *entry = &d->entries[found];
     if (entry->passed)
         return;
     if (!entry->seen)

@@ -633,7 +633,7 @@ static int extend_budget(struct engine *engine, const struct intent *intent, str
     turn_charge(turn);
     turn_clock_changed(turn);
     if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
-        turn->state.timed_out = false;
+        turn->tally.timed_out = false;
         turn_release(turn, "extend");
     }
     return 0;
@@ -648,7 +648,7 @@ static int undo_write(struct engine *engine, const struct intent *intent, struct
     if (engine->undo)
         return err_set(err, "an undo is under way");
     for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
-        const struct session_ask *ask = &session->asks[i - 1];
+        const struct session_question *ask = &session->asks[i - 1];
         if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
             checkpoint = session_name(session, ask->checkpoint);
     }

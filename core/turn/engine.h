@@ -87,12 +87,12 @@ struct engine_config {
     bool validate;             /* check arguments against their schema */
     bool project_instructions; /* send AGENTS.md of the workspace to the model */
     bool compact;              /* leave out old messages near the context ceiling */
-    bool interactive;       /* a user answers gates, questions and ended budgets; otherwise gates are passed, questions
-                             * denied, budgets final */
-    bool ask_runs_clock;    /* see bounded.h */
-    int64_t ask_timeout_ms; /* 0: a question waits forever */
-    int model_attempts;     /* default 3 */
-    double model_jitter;    /* largest random share added to the delay before a retry; default 0 */
+    bool interactive; /* a user answers gates, questions and ended budgets; otherwise gates are passed, questions
+                       * denied, budgets final */
+    bool clock_runs_while_asking; /* see bounded.h */
+    int64_t ask_timeout_ms;       /* 0: a question waits forever */
+    int model_attempts;           /* default 3 */
+    double model_jitter;          /* largest random share added to the delay before a retry; default 0 */
 };
 /* The defaults; collaborators are NULL. */
 struct engine_config engine_config_defaults(void);

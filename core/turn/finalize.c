@@ -20,7 +20,7 @@ const char *finalize_step_name(enum finalize_step step)
     return names[step];
 }
 
-static void settle(struct finalization *out, enum finalize_step step, int result, const struct err *err)
+static void settle_step(struct finalization *out, enum finalize_step step, int result, const struct err *err)
 {
     out->status[step] = result ? failed : done;
     if (result)
@@ -68,7 +68,7 @@ static void step_citations(struct finalization *out, const struct finalize_input
     struct err err = ERR_INIT;
     if (!input->show_citations)
         return;
-    settle(out, FINALIZE_CITATIONS, hooks->citations ? hooks->citations(hooks->data, &err) : 0, &err);
+    settle_step(out, FINALIZE_CITATIONS, hooks->citations ? hooks->citations(hooks->data, &err) : 0, &err);
     if (out->status[FINALIZE_CITATIONS] == failed)
         return;
     choose_citations(out, input);
@@ -81,14 +81,14 @@ static void step_usage(struct finalization *out, const struct finalize_input *in
     struct err err = ERR_INIT;
     const struct usage *usage = &input->usage;
     if (hooks->usage && (usage->input || usage->output || usage->cache_read || usage->cache_write))
-        settle(out, FINALIZE_USAGE, hooks->usage(hooks->data, usage, &err), &err);
+        settle_step(out, FINALIZE_USAGE, hooks->usage(hooks->data, usage, &err), &err);
 }
 
 static void step_log(struct finalization *out, const struct finalize_hooks *hooks)
 {
     struct err err = ERR_INIT;
     if (hooks->log)
-        settle(out, FINALIZE_LOG, hooks->log(hooks->data, "assistant", out->text, &err), &err);
+        settle_step(out, FINALIZE_LOG, hooks->log(hooks->data, "assistant", out->text, &err), &err);
 }
 
 static void step_record(struct finalization *out, enum finalize_step step, const struct finalize_input *input,
@@ -96,7 +96,7 @@ static void step_record(struct finalization *out, enum finalize_step step, const
 {
     struct err err = ERR_INIT;
     if (hook)
-        settle(out, step, hook(data, input, &err), &err);
+        settle_step(out, step, hook(data, input, &err), &err);
 }
 
 struct finalization finalize_turn(const struct finalize_input *input, const struct finalize_hooks *hooks)

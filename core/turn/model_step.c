@@ -81,10 +81,10 @@ static struct event_tool_request_list calls_to_event(struct arena *arena, const 
 
 static void charge_reply(struct turn *turn, const struct model_reply *reply)
 {
-    turn->state.usage.input += reply->usage.input;
-    turn->state.usage.output += reply->usage.output;
-    turn->state.usage.cache_read += reply->usage.cache_read;
-    turn->state.usage.cache_write += reply->usage.cache_write;
+    turn->tally.usage.input += reply->usage.input;
+    turn->tally.usage.output += reply->usage.output;
+    turn->tally.usage.cache_read += reply->usage.cache_read;
+    turn->tally.usage.cache_write += reply->usage.cache_write;
     budget_charge(&turn->budget, &reply->usage, reply->cost_usd);
 }
 
@@ -255,7 +255,7 @@ void turn_take_reply(struct turn *turn)
     struct event_usage usage = usage_to_event(&reply->usage);
     scrub_reply(reply);
     for (size_t i = 0; i < reply->call_count; i++) {
-        char *id = turn_state_call_id(&turn->state, reply->calls[i].id);
+        char *id = tally_call_id(&turn->tally, reply->calls[i].id);
         free(reply->calls[i].id);
         reply->calls[i].id = id;
     }
@@ -270,7 +270,7 @@ void turn_take_reply(struct turn *turn)
                                                              .latency_ms = reply->latency_ms,
                                                              .opaque = reply->opaque}});
     charge_reply(turn, reply);
-    turn->state.context_seen = reply->usage.input;
+    turn->tally.context_seen = reply->usage.input;
     turn_charge(turn);
 
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
@@ -278,8 +278,8 @@ void turn_take_reply(struct turn *turn)
     for (size_t i = 0; i < reply->call_count; i++)
         message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
     if (reply->text && *reply->text) {
-        free(turn->state.final_text);
-        turn->state.final_text = xstrdup(reply->text);
+        free(turn->tally.final_text);
+        turn->tally.final_text = xstrdup(reply->text);
     }
     if (!turn_hold_at(turn, &view, NULL, turn_run_calls))
         turn_run_calls(turn, NULL);
@@ -298,10 +298,10 @@ static void reflected(struct turn *turn, struct reflection *reflection)
                                                         .stub = reflection->stub}});
     if (!reflection->stub)
         message_list_add(&turn->messages, ROLE_ASSISTANT, reflection->text);
-    if (!go_on && !turn->state.final_text)
-        turn->state.final_text = xstrdup(reflection->text);
+    if (!go_on && !turn->tally.final_text)
+        turn->tally.final_text = xstrdup(reflection->text);
     thinking_reflected(engine_thinking(turn->engine));
-    strbuf_reset(&turn->state.failures);
+    strbuf_reset(&turn->tally.failures);
     reflection_release(reflection);
     if (!go_on)
         turn_end(turn, turn->cancelled ? "cancelled" : "done");
@@ -350,7 +350,7 @@ static void reflect_now(struct turn *turn, struct turn_call *none)
     turn->asking = true;
     listen_to_model(turn);
     message_list_init(&question);
-    reflect_messages(&question, &turn->messages, turn->state.failures.buf);
+    reflect_messages(&question, &turn->messages, turn->tally.failures.buf);
     loop_timer_start(turn->config->loop, &turn->wait_timer,
                      loop_now_us(turn->config->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
     turn->asked->ops->ask(
@@ -369,7 +369,7 @@ void turn_reflect(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_REFLECT};
     if (turn->cancelled || !thinking_should_reflect(engine_thinking(turn->engine))) {
-        strbuf_reset(&turn->state.failures);
+        strbuf_reset(&turn->tally.failures);
         turn_next_step(turn);
         return;
     }

@@ -106,9 +106,9 @@ static void answer(struct loop_timer *timer)
 /* The first outcome of the call that was not used yet. */
 static struct recorded_outcome *next_outcome(const struct tool *tool, const char *call)
 {
-    const struct recorded_tool *stand_in = tool->data;
-    for (size_t i = 0; i < stand_in->recording->outcome_count; i++) {
-        struct recorded_outcome *each = &stand_in->recording->outcomes[i];
+    const struct recorded_tool *recorded = tool->data;
+    for (size_t i = 0; i < recorded->recording->outcome_count; i++) {
+        struct recorded_outcome *each = &recorded->recording->outcomes[i];
         if (!each->used && strcmp(each->call, call) == 0)
             return each;
     }
@@ -141,7 +141,7 @@ static enum effect recorded_tool_effect(const struct tool *tool, const struct to
     (void)env;
     (void)arguments;
     if (outcome)
-        return outcome->effect_told ? outcome->effect : tool->spec.effect;
+        return outcome->effect_text ? outcome->effect : tool->spec.effect;
     for (size_t i = recording->plan_count; i-- > 0;)
         if (strcmp(recording->plans[i].call, call) == 0)
             return recording->plans[i].effect;
@@ -224,35 +224,35 @@ static void guess_limits(const struct recording *recording, struct tool_spec *sp
     spec->timeout_s = (double)longest_ms / 1000;
 }
 
-static struct recorded_tool *make_stand_in(struct recording *recording, const char *name,
-                                           const struct event_tool_info *spec)
+static struct recorded_tool *make_recorded_tool(struct recording *recording, const char *name,
+                                                const struct event_tool_info *spec)
 {
-    struct recorded_tool *stand_in = xcalloc(1, sizeof(*stand_in));
+    struct recorded_tool *recorded = xcalloc(1, sizeof(*recorded));
     bool has_schema = spec->parameters && spec->parameters[0] == '{';
-    stand_in->recording = recording;
-    stand_in->name = xstrdup(name);
-    stand_in->description = xstrdup(spec->description ? spec->description : "");
-    stand_in->parameters = xstrdup(has_schema ? spec->parameters : "{\"type\":\"object\"}");
-    stand_in->keys = copy_keys(&spec->resource_keys);
-    stand_in->tool = (struct tool){
-        .spec = {.name = stand_in->name,
-                 .description = stand_in->description,
+    recorded->recording = recording;
+    recorded->name = xstrdup(name);
+    recorded->description = xstrdup(spec->description ? spec->description : "");
+    recorded->parameters = xstrdup(has_schema ? spec->parameters : "{\"type\":\"object\"}");
+    recorded->keys = copy_keys(&spec->resource_keys);
+    recorded->tool = (struct tool){
+        .spec = {.name = recorded->name,
+                 .description = recorded->description,
                  .effect = effect_from_name(spec->effect),
                  .idempotent = spec->idempotent,
-                 .resource_keys = (const char *const *)stand_in->keys,
-                 .parameters = stand_in->parameters},
+                 .resource_keys = (const char *const *)recorded->keys,
+                 .parameters = recorded->parameters},
         .effect = recorded_tool_effect,
         .start = recorded_tool_start,
         .cancel = recorded_tool_cancel,
-        .data = stand_in,
+        .data = recorded,
     };
-    guess_limits(recording, &stand_in->tool.spec);
-    GROW(recording->stand_ins, recording->recorded_tool_count, recording->recorded_tool_room);
-    recording->stand_ins[recording->recorded_tool_count++] = stand_in;
-    return stand_in;
+    guess_limits(recording, &recorded->tool.spec);
+    GROW(recording->recorded_tools, recording->recorded_tool_count, recording->recorded_tool_room);
+    recording->recorded_tools[recording->recorded_tool_count++] = recorded;
+    return recorded;
 }
 
-static bool is_stand_in(const struct tool *tool)
+static bool is_recorded_tool(const struct tool *tool)
 {
     return tool->start == recorded_tool_start;
 }
@@ -270,14 +270,14 @@ static int recorded_tool_for(struct recording *recording, struct registry *regis
 {
     const char *name = spec->name ? spec->name : "";
     const struct tool *there = registry_find(registry, name);
-    if (there && !is_stand_in(there) && !(recording->scripts && there->spec.real_time))
+    if (there && !is_recorded_tool(there) && !(recording->scripts && there->spec.real_time))
         return 0;
-    struct recorded_tool *stand_in = make_stand_in(recording, name, spec);
-    if (there && is_stand_in(there) && same_tool(there, &stand_in->tool))
+    struct recorded_tool *recorded = make_recorded_tool(recording, name, spec);
+    if (there && is_recorded_tool(there) && same_tool(there, &recorded->tool))
         return 0;
     if (changes)
-        tool_changes_add(changes, stand_in->name, there ? TOOL_CHANGED : TOOL_ADDED);
-    return (there ? registry_replace : registry_add)(registry, &stand_in->tool, err);
+        tool_changes_add(changes, recorded->name, there ? TOOL_CHANGED : TOOL_ADDED);
+    return (there ? registry_replace : registry_add)(registry, &recorded->tool, err);
 }
 
 int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
@@ -305,7 +305,7 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
     struct err err = ERR_INIT;
     for (size_t i = registry_count(registry); i-- > 0;) {
         const struct tool *tool = registry_at(registry, i);
-        if (!is_stand_in(tool) || names_tool(tools, tool->spec.name))
+        if (!is_recorded_tool(tool) || names_tool(tools, tool->spec.name))
             continue;
         tool_changes_add(changes, tool->spec.name, TOOL_REMOVED);
         registry_remove(registry, tool->spec.name);

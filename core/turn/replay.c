@@ -65,7 +65,7 @@ static void note(struct recording *recording, const struct event *event)
         recording->outcomes[recording->outcome_count++] =
             (struct recorded_outcome){.call = xstrdup(event->tool_started.call ? event->tool_started.call : ""),
                                       .tool = xstrdup(event->tool_started.tool ? event->tool_started.tool : ""),
-                                      .effect_told = event->tool_started.effect != NULL,
+                                      .effect_text = event->tool_started.effect != NULL,
                                       .effect = effect_from_name(event->tool_started.effect),
                                       .deadline_ms = event->tool_started.deadline_ms,
                                       .late_ms = -1};
@@ -152,16 +152,16 @@ void recording_free(struct recording *recording)
         free(recording->plans[i].call);
     free(recording->plans);
     for (size_t i = 0; i < recording->recorded_tool_count; i++) {
-        struct recorded_tool *stand_in = recording->stand_ins[i];
-        free(stand_in->name);
-        free(stand_in->description);
-        free(stand_in->parameters);
-        for (size_t k = 0; stand_in->keys && stand_in->keys[k]; k++)
-            free(stand_in->keys[k]);
-        free(stand_in->keys);
-        free(stand_in);
+        struct recorded_tool *recorded = recording->recorded_tools[i];
+        free(recorded->name);
+        free(recorded->description);
+        free(recorded->parameters);
+        for (size_t k = 0; recorded->keys && recorded->keys[k]; k++)
+            free(recorded->keys[k]);
+        free(recorded->keys);
+        free(recorded);
     }
-    free(recording->stand_ins);
+    free(recording->recorded_tools);
     free(recording->changes);
     arena_release(&recording->arena);
     free(recording->files);
@@ -202,7 +202,7 @@ const char *recording_files(const struct recording *recording)
     return recording->files;
 }
 
-char *recording_told(const struct recording *recording, bool *instructions)
+char *recording_reported(const struct recording *recording, bool *instructions)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;

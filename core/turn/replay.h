@@ -23,7 +23,7 @@ int64_t recording_turn_number(const struct recording *recording, size_t index);
 void recording_limits(const struct recording *recording, struct budget_limits *limits);
 /* The recorded system prompt, and whether project instructions followed it. NULL if the recording lacks it. The
  * caller frees it. */
-char *recording_told(const struct recording *recording, bool *instructions);
+char *recording_reported(const struct recording *recording, bool *instructions);
 /* Whether the recorded run compacted its messages. A repetition must do the same. */
 bool recording_compacted(const struct recording *recording);
 /* The recorded thinking level; reflection depends on it. */
@@ -51,7 +51,7 @@ struct recorded_turn {
 
 struct recorded_outcome {
     char *call, *tool;
-    bool effect_told;
+    bool effect_text;
     enum effect effect;
     int64_t deadline_ms;                         /* its recorded hard limit */
     const struct event_tool_finished *finished;  /* NULL: the recording ends earlier */
@@ -90,7 +90,7 @@ struct recording {
     size_t outcome_count, outcome_room;
     struct recorded_plan *plans;
     size_t plan_count, plan_room;
-    struct recorded_tool **stand_ins;
+    struct recorded_tool **recorded_tools;
     size_t recorded_tool_count, recorded_tool_room;
     struct arena arena;                /* holds the events below */
     struct event_tool_info_list tools; /* of session.started */

@@ -91,7 +91,7 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
         call->name = xstrdup(message->calls[message->call_count - 1].name);
         call->tool = registry_find(turn->config->registry, call->name);
         call->effect = call->tool ? call->tool->spec.effect : EFFECT_UNKNOWN;
-        free(turn_state_call_id(&turn->state, call->id));
+        free(tally_call_id(&turn->tally, call->id));
     }
 }
 
@@ -103,18 +103,18 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     recall_calls(turn, message, &answer->tool_calls);
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
-    turn->state.context_seen = usage.input;
-    turn->state.usage.input += usage.input;
-    turn->state.usage.output += usage.output;
-    turn->state.usage.cache_read += usage.cache_read;
-    turn->state.usage.cache_write += usage.cache_write;
+    turn->tally.context_seen = usage.input;
+    turn->tally.usage.input += usage.input;
+    turn->tally.usage.output += usage.output;
+    turn->tally.usage.cache_read += usage.cache_read;
+    turn->tally.usage.cache_write += usage.cache_write;
     if (turn->budget.clock) {
         budget_claim_step(&turn->budget);
         budget_charge(&turn->budget, &usage, answer->cost_usd);
     }
     if (*text) {
-        free(turn->state.final_text);
-        turn->state.final_text = xstrdup(text);
+        free(turn->tally.final_text);
+        turn->tally.final_text = xstrdup(text);
     }
     turn->left.answered = true;
     turn->left.final = turn->call_count == 0 && !(answer->stop && strcmp(answer->stop, MODEL_PAUSED) == 0);
@@ -163,13 +163,13 @@ static void recall_finished(struct turn *turn, const struct event_tool_finished 
 
 static void recall_reflection(struct turn *turn, const struct event_reflection *reflection)
 {
-    turn_calls_told(turn);
+    turn_calls_reported(turn);
     if (turn->budget.clock)
         budget_claim_reflection(&turn->budget);
     if (!reflection->stub)
         message_list_add(&turn->messages, ROLE_ASSISTANT, reflection->text ? reflection->text : "");
     thinking_reflected(engine_thinking(turn->engine));
-    strbuf_reset(&turn->state.failures);
+    strbuf_reset(&turn->tally.failures);
     turn->left.answered = false;
 }
 
@@ -201,16 +201,16 @@ void turn_recall(struct turn *turn, const struct event *event)
         recall_edit(turn, &event->edited);
         break;
     case EVENT_CONTEXT_COMPACTED:
-        turn_calls_told(turn);
+        turn_calls_reported(turn);
         turn->left.answered = false;
         turn_recall_compacted(turn, &event->context_compacted);
         break;
     case EVENT_MODEL_REQUESTED:
-        turn_calls_told(turn);
+        turn_calls_reported(turn);
         turn->left.answered = false;
         break;
     case EVENT_MODEL_RESPONDED:
-        turn_calls_told(turn);
+        turn_calls_reported(turn);
         recall_answer(turn, &event->model_responded);
         break;
     case EVENT_TOOL_STARTED:
@@ -238,14 +238,14 @@ static void close_what_is_open(struct turn *turn, const struct session *session)
         emit(&turn->emitter,
              &(struct event){.type = EVENT_RELEASED,
                              .released = {.gate = session_name(session, session->held_gate), .by = "fork"}});
-    while (session->open_ask != SESSION_NONE) {
-        uint32_t open = session->open_ask;
+    while (session->open_question != SESSION_NONE) {
+        uint32_t open = session->open_question;
         emit(&turn->emitter, &(struct event){.type = EVENT_WRITE_DECIDED,
                                              .write_decided = {.ask = session_name(session, session->asks[open].id),
                                                                .decision = decision_name(DECISION_DENIED),
                                                                .by = decider_name(BY_POLICY),
                                                                .reason = why}});
-        if (session->open_ask == open)
+        if (session->open_question == open)
             break; /* recording failed */
     }
 }
@@ -273,7 +273,7 @@ void resume_turn(struct turn *turn)
     gates_turn_started(engine_gates_mutable(turn->engine));
     close_what_is_open(turn, session);
     settle_rest(turn);
-    turn_calls_told(turn);
+    turn_calls_reported(turn);
     if (!turn->left.prepared) {
         turn_load(turn);
         return;

@@ -60,7 +60,7 @@ void dedupe_record(struct dedupe *dedupe, const char *key, enum outcome_type out
     }
 }
 
-void turn_state_init(struct turn_state *state)
+void tally_init(struct tally *state)
 {
     memset(state, 0, sizeof(*state));
     call_states_init(&state->trace);
@@ -69,7 +69,7 @@ void turn_state_init(struct turn_state *state)
     strbuf_init(&state->failures);
 }
 
-void turn_state_release(struct turn_state *state)
+void tally_release(struct tally *state)
 {
     call_states_release(&state->trace);
     dedupe_release(&state->reads);
@@ -90,7 +90,7 @@ void turn_state_release(struct turn_state *state)
     free(state->final_text);
 }
 
-char *turn_state_call_id(struct turn_state *state, const char *id)
+char *tally_call_id(struct tally *state, const char *id)
 {
     const char *base = id && *id ? id : "call";
     char *unique = xstrdup(base);
@@ -106,7 +106,7 @@ char *turn_state_call_id(struct turn_state *state, const char *id)
     return unique;
 }
 
-void turn_state_cite(struct turn_state *state, const struct citation *citation)
+void tally_cite(struct tally *state, const struct citation *citation)
 {
     if (hash_map_has(&state->cited, citation->ref))
         return;
@@ -115,21 +115,21 @@ void turn_state_cite(struct turn_state *state, const struct citation *citation)
     state->citations[state->citation_count++] = (struct citation){xstrdup(citation->ref), citation->web};
 }
 
-void turn_state_tally(struct turn_state *state, const char *tool, bool failed)
+void tally_tool(struct tally *state, const char *tool, bool failed)
 {
     size_t i = 0;
     while (i < state->tally_count && strcmp(state->tallies[i].tool, tool) != 0)
         i++;
     if (i == state->tally_count) {
         GROW(state->tallies, state->tally_count, state->tally_room);
-        state->tallies[state->tally_count++] = (struct tool_tally){.tool = xstrdup(tool)};
+        state->tallies[state->tally_count++] = (struct tool_count){.tool = xstrdup(tool)};
     }
     state->tallies[i].calls++;
     if (failed)
         state->tallies[i].failures++;
 }
 
-void turn_state_decided(struct turn_state *state, const char *fmt, ...)
+void tally_decided(struct tally *state, const char *fmt, ...)
 {
     struct strbuf line = STRBUF_INIT;
     va_list args;

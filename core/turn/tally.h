@@ -30,12 +30,12 @@ void dedupe_release(struct dedupe *dedupe);
 bool dedupe_should_skip(const struct dedupe *dedupe, const char *key, bool idempotent);
 void dedupe_record(struct dedupe *dedupe, const char *key, enum outcome_type outcome);
 
-struct tool_tally {
+struct tool_count {
     char *tool;
     int64_t calls, failures;
 };
 
-struct turn_state {
+struct tally {
     struct call_states trace;   /* of the calls, and the write gate */
     struct dedupe reads;        /* calls that succeeded: reads … */
     struct dedupe others;       /* … and all others. A write empties the reads before it */
@@ -44,7 +44,7 @@ struct turn_state {
     struct citation *citations; /* each once, in the order found */
     size_t citation_count, citation_room;
     struct hash_map cited;
-    struct tool_tally *tallies; /* for the learner */
+    struct tool_count *tallies; /* for the learner */
     size_t tally_count, tally_room;
     char **decisions; /* about writes, one per line */
     size_t decision_count, decision_room;
@@ -57,10 +57,10 @@ struct turn_state {
     int64_t context_seen; /* tokens of the newest request, as the model counted them; 0: not since compaction */
 };
 
-void turn_state_init(struct turn_state *state);
-void turn_state_release(struct turn_state *state);
+void tally_init(struct tally *state);
+void tally_release(struct tally *state);
 /* Returns the id itself if it is new and not empty, else a new variant. The caller frees it. */
-char *turn_state_call_id(struct turn_state *state, const char *id);
-void turn_state_cite(struct turn_state *state, const struct citation *citation);
-void turn_state_tally(struct turn_state *state, const char *tool, bool failed);
-void turn_state_decided(struct turn_state *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *tally_call_id(struct tally *state, const char *id);
+void tally_cite(struct tally *state, const struct citation *citation);
+void tally_tool(struct tally *state, const char *tool, bool failed);
+void tally_decided(struct tally *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -99,7 +99,7 @@ static void after_budget(struct turn *turn, struct turn_call *none)
 
 static void budget_ended(struct turn *turn, enum budget_key key)
 {
-    turn->state.timed_out = key == BUDGET_WALL_MS;
+    turn->tally.timed_out = key == BUDGET_WALL_MS;
     if (turn->config->interactive) {
         CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
         turn_hold(turn, &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .go = after_budget});
@@ -239,7 +239,7 @@ struct turn *turn_make(struct engine *engine, const struct engine_config *config
     turn->prompt = xstrdup(prompt);
     hold_clock_init(&turn->clock, loop_clock(config->loop));
     turn->started_us = hold_clock_now(&turn->clock);
-    turn_state_init(&turn->state);
+    tally_init(&turn->tally);
     message_list_init(&turn->messages);
     strbuf_init(&turn->delta_text);
     strbuf_init(&turn->delta_thinking);
@@ -273,14 +273,14 @@ struct turn *turn_start(struct engine *engine, const struct engine_config *confi
 
 static void finished(struct turn *turn)
 {
-    struct event_usage usage = usage_to_event(&turn->state.usage);
+    struct event_usage usage = usage_to_event(&turn->tally.usage);
     emit(&turn->emitter,
          &(struct event){.type = EVENT_TURN_FINISHED,
                          .turn_finished = {.status = turn->status,
                                            .text = turn->final.text,
                                            .usage = &usage,
                                            .steps = turn->step,
-                                           .tool_calls = turn->state.tool_calls,
+                                           .tool_calls = turn->tally.tool_calls,
                                            .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
                                            .waited_ms = (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000}});
     turn->finished = true;
@@ -307,7 +307,7 @@ static void finalized(struct loop_work *work)
 
 static void finalize(struct turn *turn, struct turn_call *none)
 {
-    const struct turn_state *state = &turn->state;
+    const struct tally *state = &turn->tally;
     (void)none;
     turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
     for (size_t i = 0; i < state->tally_count; i++)
@@ -342,7 +342,7 @@ void turn_end(struct turn *turn, const char *status)
     turn->status = status;
     turn_stop_asking(turn);
     loop_timer_stop(turn->config->loop, &turn->deadline_timer);
-    call_states_close_writes(&turn->state.trace);
+    call_states_close_writes(&turn->tally.trace);
     emit(&turn->emitter, &(struct event){.type = EVENT_WRITES_CLOSED});
     if (!turn_hold_at(turn, &view, NULL, finalize))
         finalize(turn, NULL);
@@ -398,7 +398,7 @@ void turn_free(struct turn *turn)
     free((void *)turn->tools);
     finalization_release(&turn->final);
     free(turn->final_tools);
-    turn_state_release(&turn->state);
+    tally_release(&turn->tally);
     strbuf_release(&turn->delta_text);
     strbuf_release(&turn->delta_thinking);
     arena_release(&turn->arena);

@@ -69,7 +69,7 @@ struct turn {
     struct hold_clock clock;
     int64_t started_us; /* on the hold clock */
     struct budget budget;
-    struct turn_state state;
+    struct tally tally;
     struct preparation preparation;
     struct message_list messages;
     const struct tool **tools; /* offered to the model */
@@ -226,7 +226,7 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
 /* Emits tool.finished. */
 int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const struct outcome *outcome);
 /* Appends the messages of all calls, in the order of the answer, then frees the calls. */
-void turn_calls_told(struct turn *turn);
+void turn_calls_reported(struct turn *turn);
 void turn_host_init(struct turn *turn);
 int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
 

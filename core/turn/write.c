@@ -218,14 +218,14 @@ static struct question *job_back(struct loop_work *work)
 /* The turn still accepts writes, and the call is not settled. */
 static bool writes_open(const struct question *q)
 {
-    const struct call_states *trace = &q->turn->state.trace;
+    const struct call_states *trace = &q->turn->tally.trace;
     return call_states_accepting_writes(trace) && tool_state(trace, q->call_id) == TOOL_STATE_RUNNING;
 }
 
 static void stop_clock(struct question *q)
 {
     q->since_us = loop_now_us(q->turn->config->loop);
-    if (q->turn->config->ask_runs_clock)
+    if (q->turn->config->clock_runs_while_asking)
         return;
     hold_clock_stop(&q->turn->clock);
     turn_clock_changed(q->turn);
@@ -234,7 +234,7 @@ static void stop_clock(struct question *q)
 /* Ends the time for the diff. The clocks were stopped, but the turn did not wait for the user. */
 static void end_comparing(struct question *q)
 {
-    if (q->state == Q_DIFFING && !q->turn->config->ask_runs_clock)
+    if (q->state == Q_DIFFING && !q->turn->config->clock_runs_while_asking)
         q->turn->comparing_us += loop_now_us(q->turn->config->loop) - q->since_us;
 }
 
@@ -247,7 +247,7 @@ static void start_clock(struct question *q)
     if (q->state == Q_OPEN)
         emit(&turn->emitter,
              &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate_name(GATE_WRITE), .by = "decision"}});
-    if (turn->config->ask_runs_clock)
+    if (turn->config->clock_runs_while_asking)
         return;
     hold_clock_go(&turn->clock);
     turn_clock_changed(turn);
@@ -320,10 +320,9 @@ static int decided(struct question *q, const struct decision *decision, struct e
     decision_release(&q->decision);
     q->decision = decision_copy(decision);
     decision = &q->decision;
-    turn_state_decided(&turn->state, "%s %s: %s by %s%s%s", q->tool, q->changes->count ? q->changes->items[0].path : "",
-                       decision_denies(decision) ? "refused" : decision_name(decision->kind),
-                       decider_name(decision->by), decision->reason ? ": " : "",
-                       decision->reason ? decision->reason : "");
+    tally_decided(&turn->tally, "%s %s: %s by %s%s%s", q->tool, q->changes->count ? q->changes->items[0].path : "",
+                  decision_denies(decision) ? "refused" : decision_name(decision->kind), decider_name(decision->by),
+                  decision->reason ? ": " : "", decision->reason ? decision->reason : "");
     start_clock(q);
     bounded_resume(q->running);
     change_set_free(q->written);

@@ -138,7 +138,8 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
 }
 
 /* Handles a hit that cannot be opened. */
-static enum taken refuse(struct collection *c, const struct glob_hit *hit, const struct err *why, struct err *err)
+static enum taken refuse_pattern(struct collection *c, const struct glob_hit *hit, const struct err *why,
+                                 struct err *err)
 {
     if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR)) {
         if (!c->spec || c->spec->lenient)
@@ -161,7 +162,7 @@ static enum taken take_hit(struct collection *c, const struct glob_hit *hit, str
     int seen = hit->linked ? inside_open(c->ws->root, hit->path, O_PATH, &real, &own)
                            : beneath_openat(c->ws->root, hit->path, O_PATH | O_NOFOLLOW, 0, &own);
     if (seen < 0)
-        return refuse(c, hit, &own, err);
+        return refuse_pattern(c, hit, &own, err);
     const char *itself = real && !c->as_found ? real : hit->path;
     /* Outputs keep the requested name: "out/report", even if that is a link to a file elsewhere. */
     const char *name = c->spec ? hit->path : itself;
@@ -215,7 +216,7 @@ static int collect(struct collection *c, const char *const *patterns, size_t cou
     return status;
 }
 
-static void begin(struct span *span, struct workspace *ws, const char *const *patterns, size_t count)
+static void begin_collecting(struct span *span, struct workspace *ws, const char *const *patterns, size_t count)
 {
     span_begin(span, ws->ops, ws->clock, SPAN_COLLECT);
     json_open(&span->attrs, SPAN_PATTERNS, '[');
@@ -229,7 +230,7 @@ static int collect_all(struct collection *c, const char *const *patterns, size_t
     struct err own = ERR_INIT;
     struct span span;
     *c->out = (struct collected){0};
-    begin(&span, c->ws, patterns, count);
+    begin_collecting(&span, c->ws, patterns, count);
     int status = collect(c, patterns, count, &own);
     json_add_int(&span.attrs, SPAN_COUNT, (int64_t)c->out->count);
     return span_end(&span, status, &own, err);
@@ -250,7 +251,7 @@ int collect_found(struct workspace *ws, const char *pattern, struct collected *o
 
 /* ---- with a spec ---- */
 
-struct record {
+struct collect_record {
     const struct output_spec *spec;
     const struct collected *out;
     struct clock *clock;
@@ -258,7 +259,7 @@ struct record {
 
 static void add_record(struct metadata *md, void *user)
 {
-    const struct record *r = user;
+    const struct collect_record *r = user;
     const char **names = xcalloc(r->out->count + 1, sizeof(*names));
     int64_t *versions = xcalloc(r->out->count + 1, sizeof(*versions));
     char now[METADATA_STAMP_MAX];
@@ -292,7 +293,7 @@ static int collect_and_record(struct workspace *ws, const struct output_spec *sp
     /* Programs may have written more than the policy allows. Their files are still collected, but the result says
      * so. */
     out->limits_hit |= workspace_check_disk(ws, 0, NULL) < 0;
-    struct record record = {.spec = spec, .out = out, .clock = ws->clock};
+    struct collect_record record = {.spec = spec, .out = out, .clock = ws->clock};
     if (metadata_update(ws->root, ws->clock, add_record, &record, err) == 0)
         return 0;
     err_prefix(err, "partial output commit");
@@ -305,7 +306,7 @@ int collect_outputs(struct workspace *ws, const struct output_spec *spec, struct
     struct err own = ERR_INIT;
     struct span span;
     *out = (struct collected){0};
-    begin(&span, ws, (const char *const *)spec->globs, spec->glob_count);
+    begin_collecting(&span, ws, (const char *const *)spec->globs, spec->glob_count);
     int status = collect_and_record(ws, spec, out, &own);
     json_add_int(&span.attrs, SPAN_COUNT, (int64_t)out->count);
     return span_end(&span, status, &own, err);
@@ -318,7 +319,7 @@ int collect_outputs(struct workspace *ws, const struct output_spec *spec, struct
 
 enum kind { TEXTS, NUMBER, BOOLEAN, TEXT };
 
-static const struct row {
+static const struct collect_row {
     const char *snake, *legacy;
     enum kind kind;
     size_t offset;
@@ -374,7 +375,8 @@ static int set_number(int64_t *place, const struct json *value, struct err *err)
     return 0;
 }
 
-static int set_member(struct output_spec *spec, const struct row *row, const struct json *value, struct err *err)
+static int set_member(struct output_spec *spec, const struct collect_row *row, const struct json *value,
+                      struct err *err)
 {
     void *place = (char *)spec + row->offset;
     if (value->type == JSON_NULL)

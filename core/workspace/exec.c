@@ -21,9 +21,9 @@
 
 #define BLANKS " \t\n\v\f\r"
 
-struct entry {
+struct exec_entry {
     struct exec *exec;
-    struct entry *next;
+    struct exec_entry *next;
     struct running_program *session;
     char *id;
     struct rate_limit printed; /* becomes program.output */
@@ -35,8 +35,8 @@ struct entry {
 struct call {
     struct exec *exec;
     struct call *next;
-    struct entry *entry;     /* the session of this call; NULL: a command that runs to its end */
-    struct program *program; /* the program of that command */
+    struct exec_entry *entry; /* the session of this call; NULL: a command that runs to its end */
+    struct program *program;  /* the program of that command */
     struct loop_task telling;
     struct strbuf result;
     exec_done *done;
@@ -47,7 +47,7 @@ struct call {
 struct exec {
     struct exec_options options;
     struct loop *loop;
-    struct entry *entries;
+    struct exec_entry *entries;
     struct call *calls;
     struct program_control control;
 };
@@ -76,7 +76,7 @@ static void free_call(struct call *call)
     free(call);
 }
 
-static void tell(struct loop_task *task)
+static void report_exec(struct loop_task *task)
 {
     struct call *call = CONTAINER_OF(task, struct call, telling);
     exec_done *done = call->done;
@@ -88,7 +88,7 @@ static void tell(struct loop_task *task)
 
 static void answer(struct call *call)
 {
-    loop_post(call->exec->loop, &call->telling, tell);
+    loop_post(call->exec->loop, &call->telling, report_exec);
 }
 
 /* ---- sessions ---- */
@@ -99,7 +99,7 @@ static struct emitter *emitter_of(const struct exec *exec)
 }
 
 /* Emits the remaining output and program.ended. `end` NULL: the session is freed before its program has ended. */
-static void record_end(struct entry *entry, const struct process_end *end)
+static void record_end(struct exec_entry *entry, const struct process_end *end)
 {
     CLEANUP(free) char *signal = end && end->signum ? xasprintf("killed by signal %d", end->signum) : NULL;
     const char *why = !end                        ? "killed: the session ended"
@@ -118,9 +118,9 @@ static void record_end(struct entry *entry, const struct process_end *end)
                              .program = entry->id, .exit_code = killed ? EVENT_NULL_INT : end->exit_code, .why = why}});
 }
 
-static void drop_entry(struct entry *entry)
+static void drop_entry(struct exec_entry *entry)
 {
-    struct entry **at = &entry->exec->entries;
+    struct exec_entry **at = &entry->exec->entries;
     while (*at != entry)
         at = &(*at)->next;
     *at = entry->next;
@@ -136,17 +136,17 @@ static void drop_entry(struct entry *entry)
 static void drop_expired(struct exec *exec)
 {
     int64_t now = loop_now_us(exec->loop);
-    for (struct entry *entry = exec->entries, *next; entry; entry = next) {
+    for (struct exec_entry *entry = exec->entries, *next; entry; entry = next) {
         next = entry->next;
         if (entry->ended_us && !entry->waiting && now - entry->ended_us >= SESSION_KEPT_S * INT64_C(1000000))
             drop_entry(entry);
     }
 }
 
-static struct entry *find_entry(struct exec *exec, const char *id, struct err *err)
+static struct exec_entry *find_entry(struct exec *exec, const char *id, struct err *err)
 {
     drop_expired(exec);
-    for (struct entry *entry = exec->entries; entry; entry = entry->next)
+    for (struct exec_entry *entry = exec->entries; entry; entry = entry->next)
         if (strcmp(entry->id, id) == 0)
             return entry;
     err_set(err, "unknown session_id: %.80s", id);
@@ -169,14 +169,14 @@ static char *named(const struct json *args)
     return NULL;
 }
 
-static struct entry *named_entry(struct exec *exec, const struct json *args, struct err *err)
+static struct exec_entry *named_entry(struct exec *exec, const struct json *args, struct err *err)
 {
     CLEANUP(free) char *id = named(args);
     if (!id) {
         err_set(err, "session_id is required");
         return NULL;
     }
-    struct entry *entry = find_entry(exec, id, err);
+    struct exec_entry *entry = find_entry(exec, id, err);
     if (entry && entry->waiting) {
         err_set(err, "another call waits for session %s", id);
         return NULL;
@@ -198,7 +198,7 @@ static void add_output(struct json_writer *w, const struct exec *exec, const str
     json_add_int(w, "total_bytes", (int64_t)total);
 }
 
-static void add_offsets(struct json_writer *w, struct session_window window)
+static void add_offsets(struct json_writer *w, struct line_range window)
 {
     json_add_int(w, "offset", (int64_t)window.offset);
     json_add_int(w, "next_offset", (int64_t)window.next);
@@ -237,7 +237,7 @@ static void add_end(struct json_writer *w, const struct process_end *end, const 
 static void on_seen(void *user, struct session_seen *seen)
 {
     struct call *call = user;
-    struct entry *entry = call->entry;
+    struct exec_entry *entry = call->entry;
     struct json_writer w = json_begin(&call->result);
     json_open(&w, NULL, '{');
     json_add_str(&w, "status", seen->exited ? status_of(running_program_end(entry->session)) : "running");
@@ -267,7 +267,7 @@ static void look_now(struct call *call)
     strbuf_release(&seen.output);
 }
 
-static void look_later(struct call *call, struct entry *entry, int64_t yield_ms)
+static void look_later(struct call *call, struct exec_entry *entry, int64_t yield_ms)
 {
     call->entry = entry;
     entry->waiting = call;
@@ -290,7 +290,7 @@ static void answer_killed(struct call *call, const char *id, const char *status)
 
 static void on_ended(void *user)
 {
-    struct entry *entry = user;
+    struct exec_entry *entry = user;
     struct exec *exec = entry->exec;
     entry->ended_us = loop_now_us(exec->loop);
     record_end(entry, running_program_end(entry->session));
@@ -307,7 +307,7 @@ static void on_ended(void *user)
 
 /* ---- commands ---- */
 
-static void on_done(void *user, struct program_result *take_result)
+static void on_program_done(void *user, struct program_result *take_result)
 {
     struct call *call = user;
     struct json_writer w = json_begin(&call->result);
@@ -317,7 +317,7 @@ static void on_done(void *user, struct program_result *take_result)
     json_add_str(&w, "status", status_of(&take_result->end));
     add_output(&w, call->exec, &take_result->out, take_result->out_bytes + take_result->err_bytes);
     add_end(&w, &take_result->end, take_result->left);
-    add_offsets(&w, (struct session_window){0, 0});
+    add_offsets(&w, (struct line_range){0, 0});
     json_close(&w, '}');
     program_result_release(take_result);
     answer(call);
@@ -326,7 +326,7 @@ static void on_done(void *user, struct program_result *take_result)
 static int start_session(struct exec *exec, struct workspace *ws, const struct exec_request *request,
                          const struct program_spec *spec, exec_done *done, void *user, struct err *err)
 {
-    struct entry *entry = xcalloc(1, sizeof(*entry));
+    struct exec_entry *entry = xcalloc(1, sizeof(*entry));
     struct program_spec own = *spec;
     own.prints = (struct program_prints){.record = {&entry->printed, &entry->printed}};
     entry->exec = exec;
@@ -371,7 +371,7 @@ int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_reques
     if (!request->one_shot)
         return start_session(exec, ws, request, &spec, done, user, err);
     struct call *call = new_call(exec, done, user);
-    call->program = program_run(exec->options.programs, ws, &spec, on_done, call, err);
+    call->program = program_run(exec->options.programs, ws, &spec, on_program_done, call, err);
     if (call->program)
         return 0;
     free_call(call);
@@ -395,7 +395,7 @@ int exec_write(struct exec *exec, const struct json *args, exec_done *done, void
 }
 
 /* Journal order: earlier output, then the input. Only then does the program read it. */
-static int record_input(struct entry *entry, const char *chars, bool submits, bool ends, struct err *err)
+static int record_input(struct exec_entry *entry, const char *chars, bool submits, bool ends, struct err *err)
 {
     CLEANUP(free) char *text = xasprintf("%s%s%s", chars, submits ? "\n" : "", ends ? PROGRAM_INPUT_END : "");
     rate_limit_flush(&entry->printed, false);
@@ -409,7 +409,7 @@ static int record_input(struct entry *entry, const char *chars, bool submits, bo
 int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
                       struct err *err)
 {
-    struct entry *entry = named_entry(exec, args, err);
+    struct exec_entry *entry = named_entry(exec, args, err);
     const char *chars = json_str(json_get(args, "chars"), "");
     const struct json *newline = json_get(args, "append_newline"), *yield = json_get(args, "yield_time_ms");
     if (!newline || newline->type == JSON_NULL)
@@ -435,7 +435,7 @@ int exec_write_within(struct exec *exec, const struct json *args, int64_t most_m
 
 int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)
 {
-    struct entry *entry = named_entry(exec, args, err);
+    struct exec_entry *entry = named_entry(exec, args, err);
     if (!entry)
         return -1;
     struct call *call = new_call(exec, done, user);
@@ -467,9 +467,9 @@ void exec_cancel(struct exec *exec, void *user)
 /* ---- keys ---- */
 
 /* NULL: no running session has this name. */
-static struct entry *running_entry(struct program_control *control, const char *program, struct err *err)
+static struct exec_entry *running_entry(struct program_control *control, const char *program, struct err *err)
 {
-    struct entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
+    struct exec_entry *entry = find_entry(CONTAINER_OF(control, struct exec, control), program, NULL);
     if (entry && !entry->ended_us)
         return entry;
     err_set(err, "unknown program %.40s", program);
@@ -478,7 +478,7 @@ static struct entry *running_entry(struct program_control *control, const char *
 
 static int control_ready(struct program_control *control, const char *program, struct err *err)
 {
-    struct entry *entry = running_entry(control, program, err);
+    struct exec_entry *entry = running_entry(control, program, err);
     if (!entry)
         return -1;
     rate_limit_flush(&entry->printed, false);
@@ -489,7 +489,7 @@ static int control_ready(struct program_control *control, const char *program, s
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
 {
-    struct entry *entry = running_entry(control, program, NULL);
+    struct exec_entry *entry = running_entry(control, program, NULL);
     bool end = len && text[len - 1] == *PROGRAM_INPUT_END;
     if (!entry || running_program_write(entry->session, text, len - end, false, NULL))
         return; /* the session ended meanwhile: program.ended reports it */
@@ -499,20 +499,20 @@ static void control_write(struct program_control *control, const char *program, 
 
 static bool control_hides(struct program_control *control, const char *program)
 {
-    struct entry *entry = running_entry(control, program, NULL);
+    struct exec_entry *entry = running_entry(control, program, NULL);
     return entry && running_program_hides_input(entry->session);
 }
 
 static void control_resize(struct program_control *control, const char *program, int rows, int cols)
 {
-    struct entry *entry = running_entry(control, program, NULL);
+    struct exec_entry *entry = running_entry(control, program, NULL);
     if (entry)
         running_program_resize(entry->session, rows, cols);
 }
 
 static int control_kill(struct program_control *control, const char *program, struct err *err)
 {
-    struct entry *entry = running_entry(control, program, err);
+    struct exec_entry *entry = running_entry(control, program, err);
     if (!entry)
         return -1;
     entry->by_key = true;
@@ -543,7 +543,7 @@ struct exec *exec_new(const struct exec_options *options)
 size_t exec_running(const struct exec *exec, struct strbuf *names)
 {
     size_t count = 0;
-    for (const struct entry *entry = exec->entries; entry; entry = entry->next) {
+    for (const struct exec_entry *entry = exec->entries; entry; entry = entry->next) {
         if (entry->ended_us)
             continue;
         if (names)

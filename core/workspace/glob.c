@@ -30,7 +30,7 @@ enum token_type {
     TOKEN_REST,    /* "**" at the end: whatever follows */
 };
 
-struct token {
+struct glob_token {
     enum token_type type;
     uint32_t cp;       /* of a CHAR */
     const char *class; /* in the pattern's text, behind '[' and the negation */
@@ -43,7 +43,7 @@ struct token {
 
 struct alternative {
     char *text;
-    struct token *tokens;
+    struct glob_token *tokens;
     size_t count, room;
     char ending[ENDING_MAX]; /* plain letters that every name must end with: most names are turned away by these */
     size_t ending_len;
@@ -105,10 +105,10 @@ static uint32_t next_char(const char **at)
     return cp;
 }
 
-static struct token *add_token(struct alternative *alt, enum token_type type)
+static struct glob_token *add_token(struct alternative *alt, enum token_type type)
 {
     GROW(alt->tokens, alt->count, alt->room);
-    alt->tokens[alt->count] = (struct token){.type = type};
+    alt->tokens[alt->count] = (struct glob_token){.type = type};
     return &alt->tokens[alt->count++];
 }
 
@@ -116,7 +116,7 @@ static struct token *add_token(struct alternative *alt, enum token_type type)
 static const char *add_stars(struct alternative *alt, const char *at)
 {
     size_t stars = strspn(at, "*");
-    const struct token *before = alt->count ? &alt->tokens[alt->count - 1] : NULL;
+    const struct glob_token *before = alt->count ? &alt->tokens[alt->count - 1] : NULL;
     bool at_start = !before || before->type == TOKEN_FOLDERS || (before->type == TOKEN_CHAR && before->cp == '/');
     if (stars == 2 && at_start && (at[2] == '/' || !at[2])) {
         add_token(alt, at[2] ? TOKEN_FOLDERS : TOKEN_REST);
@@ -140,7 +140,7 @@ static void add_alternative(struct glob *glob, char *take_text)
             add_token(alt, TOKEN_ANY);
             at++;
         } else if (*at == '[') {
-            struct token *token = add_token(alt, TOKEN_CLASS);
+            struct glob_token *token = add_token(alt, TOKEN_CLASS);
             token->negated = at[1] == '^' || at[1] == '!';
             token->class = at + 1 + token->negated;
             at = skip_class(at);
@@ -229,7 +229,7 @@ void glob_free(struct glob *glob)
 }
 
 /* A '-' first, last or right after a range is literal. */
-static bool class_has(const struct token *token, uint32_t cp)
+static bool class_has(const struct glob_token *token, uint32_t cp)
 {
     const char *at = token->class;
     bool found = false;
@@ -247,7 +247,7 @@ static bool class_has(const struct token *token, uint32_t cp)
 }
 
 /* Whether one character fits a token that takes just one. */
-static bool fits(const struct token *token, uint32_t cp)
+static bool fits(const struct glob_token *token, uint32_t cp)
 {
     switch (token->type) {
     case TOKEN_CHAR:
@@ -267,7 +267,7 @@ static bool may_be_empty(const struct alternative *alt, size_t from)
     size_t count = alt->count - from;
     if (count == 0)
         return true;
-    const struct token *token = &alt->tokens[from];
+    const struct glob_token *token = &alt->tokens[from];
     if (count == 2 && token->type == TOKEN_CHAR && token->cp == '/')
         return token[1].type == TOKEN_REST || token[1].type == TOKEN_FOLDERS;
     return count == 1 && (token->type == TOKEN_STAR || token->type == TOKEN_REST || token->type == TOKEN_FOLDERS);
@@ -275,7 +275,7 @@ static bool may_be_empty(const struct alternative *alt, size_t from)
 
 static bool match_tokens(const struct alternative *alt, const char *name)
 {
-    const struct token *tokens = alt->tokens;
+    const struct glob_token *tokens = alt->tokens;
     const size_t none = SIZE_MAX;
     size_t i = 0, star = none, folders = none; /* the tokens behind the last * and ** */
     const char *at = name, *star_at = NULL, *folders_at = NULL;
@@ -349,7 +349,7 @@ static bool advance(const struct alternative *alt, const unsigned char *next, un
     bool any = false;
     memset(after, 0, alt->count + 1);
     for (size_t i = 0; i < alt->count; i++) {
-        const struct token *token = &alt->tokens[i];
+        const struct glob_token *token = &alt->tokens[i];
         if (!next[i])
             continue;
         bool stays =

@@ -28,11 +28,11 @@ struct inline_work {
     void *user;
 };
 
-static void go_on(struct loop_task *task);
+static void continue_inline(struct loop_task *task);
 
 /* ---- the end ---- */
 
-static void leave(struct inline_work *inl)
+static void inline_leave(struct inline_work *inl)
 {
     struct inline_work **at = &inl->options.programs->inlines;
     while (*at != inl)
@@ -52,7 +52,7 @@ static void conclude(struct inline_work *inl)
     if (inl->dropped) {
         inline_result_release(&inl->result);
     } else {
-        leave(inl);
+        inline_leave(inl);
         inl->done(inl->user, &inl->result);
     }
     free(inl);
@@ -112,7 +112,7 @@ void inline_cancel(struct inline_work *inl)
 {
     if (!inl)
         return;
-    leave(inl);
+    inline_leave(inl);
     program_free(inl->program);
     drop(inl);
 }
@@ -122,7 +122,7 @@ void inline_cancel(struct inline_work *inl)
 static void next_block(struct inline_work *inl)
 {
     inl->at++;
-    loop_post(inl->loop, &inl->going, go_on);
+    loop_post(inl->loop, &inl->going, continue_inline);
 }
 
 static void fail_block(struct inline_work *inl, const char *why)
@@ -214,7 +214,7 @@ static int start_block(struct inline_work *inl, struct err *err)
     return inl->program ? 0 : -1;
 }
 
-static void go_on(struct loop_task *task)
+static void continue_inline(struct loop_task *task)
 {
     struct inline_work *inl = CONTAINER_OF(task, struct inline_work, going);
     struct err err = ERR_INIT;
@@ -255,7 +255,7 @@ struct inline_work *inline_run(const struct inline_options *options, const struc
     inl->result.ends = xcalloc(count + 1, sizeof(*inl->result.ends));
     inl->result.count = count;
     span_begin(&inl->span, ws->ops, ws->clock, SPAN_INLINE);
-    loop_post(inl->loop, &inl->going, go_on);
+    loop_post(inl->loop, &inl->going, continue_inline);
     return inl;
 }
 

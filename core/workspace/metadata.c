@@ -226,13 +226,13 @@ void metadata_write(const struct metadata *md, struct strbuf *out)
 /* ---- reading ---- */
 
 /* The state of reading, so that each read is one line. It keeps the first wrong type as the error. */
-struct reading {
+struct metadata_reader {
     struct metadata *md;
     struct err *err;
     bool failed;
 };
 
-static void wrong(struct reading *r, const char *key, const char *wanted)
+static void wrong(struct metadata_reader *r, const char *key, const char *wanted)
 {
     if (r->failed)
         return;
@@ -243,8 +243,8 @@ static void wrong(struct reading *r, const char *key, const char *wanted)
 }
 
 /* The member, if it is present and not null; an error if it has another type. */
-static const struct json *member(struct reading *r, const struct json *object, const char *key, enum json_type type,
-                                 const char *wanted)
+static const struct json *member(struct metadata_reader *r, const struct json *object, const char *key,
+                                 enum json_type type, const char *wanted)
 {
     const struct json *value = json_get(object, key);
     if (!value || value->type == JSON_NULL)
@@ -256,7 +256,8 @@ static const struct json *member(struct reading *r, const struct json *object, c
     return value;
 }
 
-static const char *read_text(struct reading *r, const struct json *object, const char *key, const char *otherwise)
+static const char *read_text(struct metadata_reader *r, const struct json *object, const char *key,
+                             const char *otherwise)
 {
     const struct json *value = member(r, object, key, JSON_STRING, "a text");
     return value ? arena_memdup0(&r->md->arena, value->text, value->len) : otherwise;
@@ -287,7 +288,7 @@ static bool is_time(const char *text)
     return text && !*text;
 }
 
-static const char *read_time(struct reading *r, const struct json *object, const char *key)
+static const char *read_time(struct metadata_reader *r, const struct json *object, const char *key)
 {
     const char *text = read_text(r, object, key, ZERO_TIME);
     if (!is_time(text))
@@ -295,7 +296,7 @@ static const char *read_time(struct reading *r, const struct json *object, const
     return text;
 }
 
-static int64_t whole(struct reading *r, const struct json *value, const char *key)
+static int64_t whole(struct metadata_reader *r, const struct json *value, const char *key)
 {
     int64_t number = json_int(value, INT64_MIN);
     if (number == INT64_MIN)
@@ -303,13 +304,13 @@ static int64_t whole(struct reading *r, const struct json *value, const char *ke
     return number;
 }
 
-static int64_t read_int(struct reading *r, const struct json *object, const char *key, int64_t otherwise)
+static int64_t read_int(struct metadata_reader *r, const struct json *object, const char *key, int64_t otherwise)
 {
     const struct json *value = member(r, object, key, JSON_NUMBER, "a whole number");
     return value ? whole(r, value, key) : otherwise;
 }
 
-static bool read_bool(struct reading *r, const struct json *object, const char *key)
+static bool read_bool(struct metadata_reader *r, const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, key);
     if (value && value->type != JSON_TRUE && value->type != JSON_FALSE && value->type != JSON_NULL)
@@ -317,7 +318,8 @@ static bool read_bool(struct reading *r, const struct json *object, const char *
     return value && value->type == JSON_TRUE;
 }
 
-static const char *const *read_texts(struct reading *r, const struct json *object, const char *key, size_t *count)
+static const char *const *read_texts(struct metadata_reader *r, const struct json *object, const char *key,
+                                     size_t *count)
 {
     const struct json *list = member(r, object, key, JSON_ARRAY, "a list of texts");
     const char **texts = arena_calloc(&r->md->arena, (list ? list->count : 0) + 1, sizeof(*texts));
@@ -331,7 +333,7 @@ static const char *const *read_texts(struct reading *r, const struct json *objec
     return texts;
 }
 
-static void read_skill(struct reading *r, const struct json *at)
+static void read_skill(struct metadata_reader *r, const struct json *at)
 {
     struct metadata *md = r->md;
     if (at->type != JSON_OBJECT) {
@@ -351,7 +353,7 @@ static void read_skill(struct reading *r, const struct json *at)
         metadata_put_skill(md, &skill);
 }
 
-static void read_input(struct reading *r, const struct json *at)
+static void read_input(struct metadata_reader *r, const struct json *at)
 {
     struct metadata *md = r->md;
     if (at->type != JSON_OBJECT) {
@@ -369,7 +371,7 @@ static void read_input(struct reading *r, const struct json *at)
     };
 }
 
-static void read_output(struct reading *r, const struct json *at)
+static void read_output(struct metadata_reader *r, const struct json *at)
 {
     struct metadata *md = r->md;
     if (at->type != JSON_OBJECT) {
@@ -418,7 +420,7 @@ int metadata_parse(struct metadata *md, const char *text, size_t len, struct err
 {
     *md = (struct metadata){0};
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct reading r = {.md = md, .err = err};
+    struct metadata_reader r = {.md = md, .err = err};
     const struct json *top = json_parse(&arena, text, len, err);
     if (!top) {
         err_prefix(err, CORRUPT);

@@ -15,7 +15,7 @@ struct running_program {
     void *user;
     char id[40];
     struct loop_timer look;
-    struct session_waiter waiter;
+    struct output_wait waiter;
     void (*waited)(void *user, struct session_seen *seen);
     void *waited_user;
     bool closed, tty;
@@ -26,26 +26,26 @@ struct running_program {
 static void on_look(struct loop_timer *timer);
 
 /* Looks, then reports or looks again later. The session may be freed afterwards. */
-static void look(struct running_program *session)
+static void look_at_output(struct running_program *session)
 {
     struct loop *loop = session->programs->loop;
     if (!session->waited)
         return;
-    if (!session_waiter_look(&session->waiter, &session->lines, loop_now_us(loop))) {
+    if (!output_wait_look(&session->waiter, &session->lines, loop_now_us(loop))) {
         loop_timer_start(loop, &session->look, loop_now_us(loop) + SESSION_POLL_MS * 1000, on_look);
         return;
     }
-    struct session_waiter waiter = session->waiter;
+    struct output_wait waiter = session->waiter;
     void (*waited)(void *user, struct session_seen *seen) = session->waited;
     session->waited = NULL;
     loop_timer_stop(loop, &session->look);
     waited(session->waited_user, &waiter.seen);
-    session_waiter_release(&waiter);
+    output_wait_release(&waiter);
 }
 
 static void on_look(struct loop_timer *timer)
 {
-    look(CONTAINER_OF(timer, struct running_program, look));
+    look_at_output(CONTAINER_OF(timer, struct running_program, look));
 }
 
 void running_program_wait(struct running_program *session, int64_t yield_ms, size_t limit,
@@ -54,7 +54,7 @@ void running_program_wait(struct running_program *session, int64_t yield_ms, siz
     struct loop *loop = session->programs->loop;
     if (session->waited)
         BUG("two wait for one session");
-    session_waiter_begin(&session->waiter, loop_now_us(loop), yield_ms, limit);
+    output_wait_begin(&session->waiter, loop_now_us(loop), yield_ms, limit);
     session->waiter.seen.window.offset = session->lines.cursor;
     session->waited = done;
     session->waited_user = user;
@@ -68,7 +68,7 @@ void running_program_wait_end(struct running_program *session)
     session->waited = NULL;
     loop_timer_stop(session->programs->loop, &session->look);
     session->lines.cursor = session->waiter.seen.window.offset;
-    session_waiter_release(&session->waiter);
+    output_wait_release(&session->waiter);
 }
 
 /* ---- its program ---- */
@@ -140,7 +140,7 @@ const struct strbuf *running_program_stream(const struct running_program *sessio
     return stream == PROCESS_STDERR ? &result->err : &result->out;
 }
 
-struct session_window running_program_poll(struct running_program *session, size_t limit, struct strbuf *out)
+struct line_range running_program_poll(struct running_program *session, size_t limit, struct strbuf *out)
 {
     return output_lines_poll(&session->lines, limit, out);
 }

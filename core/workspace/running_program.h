@@ -29,7 +29,7 @@ const struct process_end *running_program_end(const struct running_program *sess
 /* The beginning of a stream; a terminal has only the first. */
 const struct strbuf *running_program_stream(const struct running_program *session, enum process_stream stream);
 
-struct session_window running_program_poll(struct running_program *session, size_t limit, struct strbuf *out);
+struct line_range running_program_poll(struct running_program *session, size_t limit, struct strbuf *out);
 /* Returns 0 if the program accepts input, else -1 with the errors of running_program_write. */
 int running_program_ready(const struct running_program *session, struct err *err) CHECKED;
 /* Writes the text, and Enter if `newline`. Empty input always succeeds. Errors: "session is not running"; "stdin is

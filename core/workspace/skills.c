@@ -41,7 +41,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct skill *)a)->name, ((const struct skill *)b)->name);
 }
 
-static void leave(struct skills *skills, const char *name, char *take_why, char *take_text)
+static void skills_leave(struct skills *skills, const char *name, char *take_why, char *take_text)
 {
     GROW(skills->left, skills->left_count, skills->left_room);
     skills->left[skills->left_count++] = (struct skill_left){xstrdup(name), take_why, take_text};
@@ -51,14 +51,14 @@ static void hide(struct skills *skills, const struct skill *first, const char *p
 {
     if (strcmp(first->path, path) == 0)
         return; /* the same folder, named twice */
-    leave(skills, first->name, xstrdup("another skill is called so too, and comes first"),
-          xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name));
+    skills_leave(skills, first->name, xstrdup("another skill is called so too, and comes first"),
+                 xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name));
 }
 
 static void leads_out(struct skills *skills, const char *name, const char *path, const char *of)
 {
-    leave(skills, name, xasprintf("it is a link that leads out of the %s", of),
-          xasprintf("%s is left out: it is a link that leads out of the %s", path, of));
+    skills_leave(skills, name, xasprintf("it is a link that leads out of the %s", of),
+                 xasprintf("%s is left out: it is a link that leads out of the %s", path, of));
 }
 
 /* `folder` is the skill's folder in its list; its name is the default for the skill's name. */
@@ -278,13 +278,13 @@ int skills_stage(struct workspace *ws, const struct skill *skill, const struct s
 
 #define TEXT_MAX 4096 /* of a description, in bytes */
 
-struct line {
+struct skill_line {
     const char *at;
     size_t len; /* without the end of the line */
     size_t indent;
 };
 
-static bool next_line(const char **at, const char *end, struct line *line)
+static bool next_line(const char **at, const char *end, struct skill_line *line)
 {
     if (*at >= end)
         return false;
@@ -301,7 +301,7 @@ static bool next_line(const char **at, const char *end, struct line *line)
     return true;
 }
 
-static bool is_fence(const struct line *line)
+static bool is_fence(const struct skill_line *line)
 {
     return line->len == 3 && memcmp(line->at, "---", 3) == 0;
 }
@@ -344,7 +344,7 @@ static void read_value(struct strbuf *out, const char *rest, size_t len, const c
     if (!block)
         strbuf_add(&raw, rest, quoted ? len : plain_length(rest, len));
     const char *ahead = *at;
-    for (struct line line; next_line(&ahead, end, &line) && (line.indent > 0 || line.len == 0); *at = ahead) {
+    for (struct skill_line line; next_line(&ahead, end, &line) && (line.indent > 0 || line.len == 0); *at = ahead) {
         if (raw.len)
             strbuf_addch(&raw, block == '|' ? '\n' : ' ');
         strbuf_add(&raw, line.at + line.indent, line.len - line.indent);
@@ -370,7 +370,7 @@ void skills_parse_head(const char *text, size_t len, char **name, char **descrip
 {
     CLEANUP(strbuf) struct strbuf found_name = STRBUF_INIT, found_description = STRBUF_INIT;
     const char *at = text, *end = text + len;
-    struct line line;
+    struct skill_line line;
     if (len >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0)
         at += 3;
     bool open = next_line(&at, end, &line) && is_fence(&line);

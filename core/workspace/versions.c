@@ -97,21 +97,21 @@ int versions_parse_ref(const char *ref, char **name, int64_t *version, struct er
 
 /* ---- in memory ---- */
 
-struct kept {
+struct kept_version {
     char *name, *mime, *bytes;
     size_t len;
     int64_t version;
 };
 
-struct memory {
+struct versions_memory {
     struct versions base;
     pthread_mutex_t mutex;
-    struct kept *kept; /* in the order saved */
+    struct kept_version *kept; /* in the order saved */
     size_t count, room;
 };
 
 /* The newest version, or the requested one. */
-static const struct kept *find(const struct memory *m, const char *name, int64_t version)
+static const struct kept_version *find(const struct versions_memory *m, const char *name, int64_t version)
 {
     for (size_t i = m->count; i-- > 0;)
         if (strcmp(m->kept[i].name, name) == 0 && (version == VERSIONS_NEWEST || version == m->kept[i].version))
@@ -122,13 +122,13 @@ static const struct kept *find(const struct memory *m, const char *name, int64_t
 static int memory_save(struct versions *self, const char *name, const void *bytes, size_t len, const char *mime,
                        int64_t *version, struct err *err)
 {
-    struct memory *m = CONTAINER_OF(self, struct memory, base);
+    struct versions_memory *m = CONTAINER_OF(self, struct versions_memory, base);
     (void)err;
     pthread_mutex_lock(&m->mutex);
-    const struct kept *newest = find(m, name, VERSIONS_NEWEST);
+    const struct kept_version *newest = find(m, name, VERSIONS_NEWEST);
     *version = newest ? newest->version + 1 : 0;
     GROW(m->kept, m->count, m->room);
-    m->kept[m->count++] = (struct kept){
+    m->kept[m->count++] = (struct kept_version){
         .name = xstrdup(name), .mime = xstrdup(mime), .bytes = xmemdup0(bytes, len), .len = len, .version = *version};
     pthread_mutex_unlock(&m->mutex);
     return 0;
@@ -137,10 +137,10 @@ static int memory_save(struct versions *self, const char *name, const void *byte
 static int memory_load(struct versions *self, const char *name, int64_t version, struct strbuf *out, char **mime,
                        int64_t *actual, struct err *err)
 {
-    struct memory *m = CONTAINER_OF(self, struct memory, base);
+    struct versions_memory *m = CONTAINER_OF(self, struct versions_memory, base);
     int status = 0;
     pthread_mutex_lock(&m->mutex);
-    const struct kept *kept = find(m, name, version);
+    const struct kept_version *kept = find(m, name, version);
     if (kept) {
         strbuf_add(out, kept->bytes, kept->len);
         *mime = xstrdup(kept->mime);
@@ -156,7 +156,7 @@ static int memory_load(struct versions *self, const char *name, int64_t version,
 
 static int memory_list(struct versions *self, const char *name, int64_t **list, size_t *count, struct err *err)
 {
-    struct memory *m = CONTAINER_OF(self, struct memory, base);
+    struct versions_memory *m = CONTAINER_OF(self, struct versions_memory, base);
     (void)err;
     pthread_mutex_lock(&m->mutex);
     *list = xcalloc(m->count + 1, sizeof(**list));
@@ -167,7 +167,7 @@ static int memory_list(struct versions *self, const char *name, int64_t **list, 
     return 0;
 }
 
-static void release_kept(struct kept *kept)
+static void release_kept(struct kept_version *kept)
 {
     free(kept->name);
     free(kept->mime);
@@ -176,7 +176,7 @@ static void release_kept(struct kept *kept)
 
 static int memory_remove(struct versions *self, const char *name, struct err *err)
 {
-    struct memory *m = CONTAINER_OF(self, struct memory, base);
+    struct versions_memory *m = CONTAINER_OF(self, struct versions_memory, base);
     size_t left = 0;
     (void)err;
     pthread_mutex_lock(&m->mutex);
@@ -193,7 +193,7 @@ static int memory_remove(struct versions *self, const char *name, struct err *er
 
 static void memory_free(struct versions *self)
 {
-    struct memory *m = CONTAINER_OF(self, struct memory, base);
+    struct versions_memory *m = CONTAINER_OF(self, struct versions_memory, base);
     for (size_t i = 0; i < m->count; i++)
         release_kept(&m->kept[i]);
     free(m->kept);
@@ -205,7 +205,7 @@ static const struct versions_ops memory_ops = {memory_save, memory_load, memory_
 
 struct versions *versions_in_memory(void)
 {
-    struct memory *m = xcalloc(1, sizeof(*m));
+    struct versions_memory *m = xcalloc(1, sizeof(*m));
     m->base.ops = &memory_ops;
     pthread_mutex_init(&m->mutex, NULL);
     return &m->base;

@@ -315,13 +315,13 @@ void bind_mounts_free(struct bind_mount *lent, size_t count)
  * workspace, or is removed after a failure. Rows are reference-counted, so that a failed row reaches all waiting
  * callers before it is freed. */
 
-struct row {
+struct workspace_row {
     char *id;
     struct workspace *ws;
     struct err err;
     bool making, failed;
     size_t refs; /* the table, the thread, and all waiting callers */
-    struct row *next;
+    struct workspace_row *next;
     struct workspace_registry *registry;
     workspace_maker *make;
     void *user;
@@ -330,7 +330,7 @@ struct row {
 struct workspace_registry {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct row *rows;
+    struct workspace_row *rows;
     size_t threads;
 };
 
@@ -342,7 +342,7 @@ struct workspace_registry *workspace_registry_new(void)
     return r;
 }
 
-static void release_row(struct row *row, size_t refs)
+static void release_row(struct workspace_row *row, size_t refs)
 {
     row->refs -= refs;
     if (row->refs)
@@ -352,9 +352,9 @@ static void release_row(struct row *row, size_t refs)
 }
 
 /* Removes the row from the table. Returns how many references the caller must release. */
-static size_t remove_row(struct workspace_registry *r, struct row *row)
+static size_t remove_row(struct workspace_registry *r, struct workspace_row *row)
 {
-    struct row **at = &r->rows;
+    struct workspace_row **at = &r->rows;
     while (*at && *at != row)
         at = &(*at)->next;
     if (!*at)
@@ -372,7 +372,7 @@ void workspace_registry_free(struct workspace_registry *r, bool cleanup)
         pthread_cond_wait(&r->changed, &r->mutex);
     pthread_mutex_unlock(&r->mutex);
     while (r->rows) {
-        struct row *row = r->rows;
+        struct workspace_row *row = r->rows;
         if (cleanup && workspace_cleanup(row->ws, &row->err) < 0)
             row->failed = true; /* its workspace.op has the reason */
         workspace_free(row->ws);
@@ -385,7 +385,7 @@ void workspace_registry_free(struct workspace_registry *r, bool cleanup)
 
 static void *make_workspace(void *user)
 {
-    struct row *row = user;
+    struct workspace_row *row = user;
     struct workspace_registry *r = row->registry;
     struct err err = ERR_INIT;
     struct workspace *ws = row->make(row->user, row->id, &err);
@@ -406,11 +406,11 @@ static void *make_workspace(void *user)
 }
 
 /* Adds a row and starts its thread. Returns NULL and the error on failure. */
-static struct row *start_row(struct workspace_registry *r, const char *id, workspace_maker *make, void *user,
-                             struct err *err)
+static struct workspace_row *start_row(struct workspace_registry *r, const char *id, workspace_maker *make, void *user,
+                                       struct err *err)
 {
-    struct row *row = xcalloc(1, sizeof(*row));
-    *row = (struct row){
+    struct workspace_row *row = xcalloc(1, sizeof(*row));
+    *row = (struct workspace_row){
         .id = xstrdup(id), .making = true, .refs = 2, .next = r->rows, .registry = r, .make = make, .user = user};
     pthread_t thread;
     int code = pthread_create(&thread, NULL, make_workspace, row);
@@ -426,9 +426,9 @@ static struct row *start_row(struct workspace_registry *r, const char *id, works
     return row;
 }
 
-static struct row *find_row(struct workspace_registry *r, const char *id)
+static struct workspace_row *find_row(struct workspace_registry *r, const char *id)
 {
-    struct row *row = r->rows;
+    struct workspace_row *row = r->rows;
     while (row && strcmp(row->id, id) != 0)
         row = row->next;
     return row;
@@ -446,7 +446,7 @@ static struct workspace *cancelled(struct err *err)
 static struct workspace *acquire(struct workspace_registry *r, const char *id, workspace_maker *make, void *user,
                                  struct registry_call *call, struct err *err)
 {
-    struct row *row = find_row(r, id);
+    struct workspace_row *row = find_row(r, id);
     if (row && row->ws)
         return row->ws;
     if (call && atomic_load(&call->cancelled))

@@ -144,7 +144,7 @@ void case_do_set(struct case_run *run, struct words *words)
         {ROW(show_citations), VALUE_BOOL},
         {ROW(project_instructions), VALUE_BOOL},
         {ROW(compact), VALUE_BOOL},
-        {ROW(ask_runs_clock), VALUE_BOOL},
+        {ROW(clock_runs_while_asking), VALUE_BOOL},
         {ROW(reflect_every), VALUE_INT64},
         {ROW(model_attempts), VALUE_INT},
         {ROW(model_jitter), VALUE_DOUBLE},

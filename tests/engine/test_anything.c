@@ -92,7 +92,7 @@ static void make_settings(struct chaos *chaos)
     config->parallel = chance(chaos, 80);
     config->thinking = chance(chaos, 60) ? THINKING_LOW : THINKING_OFF;
     config->reflect_every = below(chaos, 3);
-    config->ask_runs_clock = chance(chaos, 20);
+    config->clock_runs_while_asking = chance(chaos, 20);
     config->ask_timeout_ms = chance(chaos, 50) ? 0 : 1 + below(chaos, 8000);
     config->limits.wall_s = 5 + (double)below(chaos, 60);
     config->limits.steps = 1 + below(chaos, 6);

@@ -119,7 +119,7 @@ static void check_whole(const struct session *session)
     for (uint32_t i = 0; i < session->call_count; i++)
         assert_true(session->calls[i].finished_seq != 0);
     assert_int_equal(session->held_gate, 0);
-    assert_int_equal(session->open_ask, SESSION_NONE);
+    assert_int_equal(session->open_question, SESSION_NONE);
 }
 
 static void fork_everywhere(bool stepping)

@@ -83,7 +83,7 @@ WRITE_TEST(a_decision_that_decides_nothing_is_refused)
 
 static void close_gate(struct write_rig *test)
 {
-    call_states_close_writes(&test->turn->state.trace);
+    call_states_close_writes(&test->turn->tally.trace);
 }
 
 WRITE_TEST(the_gate_is_looked_at_before_the_checkpoint)
@@ -111,7 +111,7 @@ WRITE_TEST(a_commit_is_told_even_when_the_gate_closed_meanwhile)
     f->tool.confirmed_ms = 1000;
     start(f);
     write_rig_run_for(&f->test, 500);
-    call_states_close_writes(&f->test.turn->state.trace);
+    call_states_close_writes(&f->test.turn->tally.trace);
     write_rig_run(&f->test);
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
 }

@@ -21,8 +21,8 @@ struct scene {
     bool tool_writes;
     enum question_state state; /* in which `act` is called, once */
     void (*act)(struct scene *scene);
-    bool open_late;      /* what is held goes on only when the turn is over */
-    bool ask_runs_clock; /* see bounded.h: the only way in which a call ends that nobody cancels */
+    bool open_late;               /* what is held goes on only when the turn is over */
+    bool clock_runs_while_asking; /* see bounded.h: the only way in which a call ends that nobody cancels */
     bool acted;
 };
 
@@ -75,7 +75,7 @@ static void scene_begin(struct scene *scene)
     turn_rig_init(rig);
     rig->config.interactive = true;
     rig->config.limits.wall_s = 600;
-    rig->config.ask_runs_clock = scene->ask_runs_clock;
+    rig->config.clock_runs_while_asking = scene->clock_runs_while_asking;
     fake_tool_init(&scene->own, "own", EFFECT_LOCAL_WRITE);
     scene->own.asks = FAKE_PROPOSES;
     scene->own.path = "a.txt";
@@ -270,7 +270,7 @@ TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
 /* Before the question is asked there is nothing to answer in the journal. */
 TEST(a_call_that_ends_while_the_files_are_compared_was_not_asked_about)
 {
-    struct scene scene = {.state = Q_DIFFING, .act = let_time_pass, .open_late = true, .ask_runs_clock = true};
+    struct scene scene = {.state = Q_DIFFING, .act = let_time_pass, .open_late = true, .clock_runs_while_asking = true};
     scene_run(&scene);
     assert_string_equal(turn_check_outcome(&scene.rig, "w"), "timeout");
     assert_int_equal(turn_rig_count(&scene.rig, EVENT_WRITE_PROPOSED), 0);
@@ -280,7 +280,7 @@ TEST(a_call_that_ends_while_the_files_are_compared_was_not_asked_about)
 
 TEST(a_question_whose_call_ends_expires_with_it)
 {
-    struct scene scene = {.state = Q_OPEN, .ask_runs_clock = true};
+    struct scene scene = {.state = Q_OPEN, .clock_runs_while_asking = true};
     scene_begin(&scene);
     turn_rig_turn(&scene.rig, "write");
     assert_string_equal(turn_check_outcome(&scene.rig, "w"), "timeout");

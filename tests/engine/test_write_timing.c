@@ -116,7 +116,7 @@ TEST(budget_ends_while_the_checkpoint_is_made)
 static void close_writes(void *data)
 {
     struct turn_rig *rig = data;
-    call_states_close_writes(&rig->engine->turn->state.trace);
+    call_states_close_writes(&rig->engine->turn->tally.trace);
     door_open(NULL);
 }
 
@@ -149,7 +149,7 @@ static int look_at_gate(void *data, const struct finalize_input *input, struct e
     const struct turn *turn = (const struct turn *)((const char *)input - offsetof(struct turn, final_input));
     int *seen = data;
     (void)err;
-    *seen = call_states_accepting_writes(&turn->state.trace) ? -1 : *seen + 1;
+    *seen = call_states_accepting_writes(&turn->tally.trace) ? -1 : *seen + 1;
     return 0;
 }
 
@@ -247,7 +247,7 @@ static void big_diff_run(struct big_diff *big, void (*act)(struct big_diff *big)
     big->tool.path = "big.txt";
     big->tool.text = big->text.buf;
     turn_rig_add_tool(&big->rig, &big->tool.tool);
-    big->rig.config.ask_runs_clock = true;
+    big->rig.config.clock_runs_while_asking = true;
     big->rig.config.limits.tool_cap_s = 10;
     big->rig.answer = turn_rig_say_no;
     big->rig.answer_after_us = SECONDS(1); /* once no thread is out any more */

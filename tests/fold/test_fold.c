@@ -180,7 +180,7 @@ static void assert_sound(const struct session *session)
         uint32_t newest = session_find_call(session, session_name(session, call->id));
         assert_true(!call->id || (newest != SESSION_NONE && newest >= i));
     }
-    assert_true(session->open_ask == SESSION_NONE || session->open_ask < session->ask_count);
+    assert_true(session->open_question == SESSION_NONE || session->open_question < session->ask_count);
     for (uint32_t i = 0; i < session->program_count; i++) {
         const struct session_program *program = &session->programs[i];
         assert_true(program->call == SESSION_NONE || program->call < session->call_count);

@@ -67,7 +67,7 @@ static int on_events(struct emitter *emitter, struct event *events, size_t count
     return 0;
 }
 
-static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
+static enum script_ack on_intermediate(void *user, const struct script_item *part, struct err *err)
 {
     struct engine_config *harness = user;
     CLEANUP(arena) struct arena arena = ARENA_INIT;

@@ -25,7 +25,7 @@ static void callback_over(struct loop_timer *timer)
     script_run_go_on(CONTAINER_OF(timer, struct executor_rig, callback)->run);
 }
 
-static enum script_heard on_intermediate(void *user, const struct script_part *part, struct err *err)
+static enum script_ack on_intermediate(void *user, const struct script_item *part, struct err *err)
 {
     struct executor_rig *f = user;
     strbuf_addf(&f->seen, "%s ", part->data);

@@ -178,7 +178,7 @@ int world_begin(void **state)
     fake_clock_init(&world.clock);
     world.loop = loop_new(&world.clock.base);
     scratch_init(&world.scratch);
-    world.folder = scratch_path(&world.scratch, "rooms");
+    world.folder = scratch_path(&world.scratch, "scratch");
     world.start_ms = 100;
     return 0;
 }
@@ -189,7 +189,7 @@ int world_end(void **state)
     pool_free(world.pool);
     loop_free(world.loop);
     assert_int_equal(world.alive, 0);
-    CLEANUP(free) char *left = scratch_list(&world.scratch, "rooms");
+    CLEANUP(free) char *left = scratch_list(&world.scratch, "scratch");
     assert_string_equal(left, "");
     scratch_release(&world.scratch);
     free(world.folder);

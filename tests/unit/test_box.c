@@ -160,7 +160,7 @@ TEST_WITH(one_script, begin, end)
     assert_true(box_channel(holder.box)->ordered);
     assert_string_equal(box_layers(holder.box), "{\"fake\":true}");
     assert_string_equal(box_name(holder.box), "keyturn-test");
-    assert_string_equal(box_complaints(holder.box), "line one\n  line two\n");
+    assert_string_equal(box_stderr(holder.box), "line one\n  line two\n");
     assert_true(box_kept_still(holder.box));
     finish(&holder);
     assert_dies(holder.pid);
@@ -339,7 +339,7 @@ TEST_WITH(second_try, begin, end)
     start(&holder, &engine, NULL);
     loop_run(loop);
     assert_int_equal(holder.ready, 1);
-    assert_string_equal(box_complaints(holder.box), "");
+    assert_string_equal(box_stderr(holder.box), "");
     finish(&holder);
 }
 

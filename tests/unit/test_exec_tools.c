@@ -121,10 +121,10 @@ TEST_WITH(huge_times, begin, end)
     assert_int_equal(
         exec_request_read(&request, &arena, json_parse(&arena, huge, strlen(huge), &err), &policy, "/", &err), 0);
     assert_int_equal(request.timeout_ms, INT64_C(1000) * INT32_MAX);
-    struct session_waiter waiter;
-    session_waiter_begin(&waiter, 1000, INT64_MAX, 0);
+    struct output_wait waiter;
+    output_wait_begin(&waiter, 1000, INT64_MAX, 0);
     assert_true(waiter.until_us > 1000);
-    session_waiter_release(&waiter);
+    output_wait_release(&waiter);
     assert_string_equal(
         call(command, "{\"command\":\"sleep 0.3; echo on; read x\",\"yield_time_ms\":9223372036854775807}", "output"),
         "on");

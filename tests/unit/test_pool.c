@@ -131,15 +131,15 @@ TEST_WITH(lazy, world_begin, world_end)
 {
     struct caller caller;
     world.lazy = true;
-    scratch_write(&world.scratch, "rooms", "in the way");
+    scratch_write(&world.scratch, "scratch", "in the way");
     world_open(2, 0, &world_local);
     world_run_ms(1000);
     assert_int_equal(world.started, 0);
     world_ask(&caller);
     world_run_ms(100);
-    assert_non_null(strstr(caller.why, "rooms")); /* the caller then learns that no scratch folder can be made */
+    assert_non_null(strstr(caller.why, "scratch")); /* the caller then learns that no scratch folder can be made */
     free(caller.why);
-    scratch_remove(&world.scratch, "rooms");
+    scratch_remove(&world.scratch, "scratch");
     world_run_ms(1000);
     world_ask(&caller);
     world_run_ms(1000);
@@ -205,7 +205,7 @@ TEST_WITH(freed_in_every_state, world_begin, world_end)
     pool_give(world.pool, callers[1].box, true); /* goes on */
     pool_free(world.pool);
     world.pool = NULL;
-    world_open(2, 0, &world_local); /* starting; and the rooms of two pools are beside each other */
+    world_open(2, 0, &world_local); /* starting; and the scratch of two pools are beside each other */
     world_run_ms(10);
     pool_free(world.pool);
     world.pool = NULL;

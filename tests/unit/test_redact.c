@@ -208,7 +208,7 @@ TEST_WITH(bugs_do_not_tell_either, NULL, forget)
 {
     char text[24] = "key sk-live-0123456789";
     redact_add("KEY", "sk-live-0123456789");
-    bug_veil(text, sizeof(text));
+    bug_redact(text, sizeof(text));
     assert_string_equal(text, "key [secret KEY]");
 }
 

@@ -27,30 +27,30 @@ static int end(void **state)
     return 0;
 }
 
-static struct scratch_dirs *open_rooms(void)
+static struct scratch_dirs *open_scratch(void)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = scratch_path(&scratch, "r");
-    struct scratch_dirs *rooms = scratch_dirs_open(folder, &err);
-    if (!rooms)
+    struct scratch_dirs *dirs = scratch_dirs_open(folder, &err);
+    if (!dirs)
         fail_msg("%s", err.text);
-    return rooms;
+    return dirs;
 }
 
-TEST_WITH(rooms, begin, end)
+TEST_WITH(scratch_dirs_are_private_and_removed, begin, end)
 {
     struct err err = ERR_INIT;
-    struct scratch_dirs *rooms = open_rooms(), *others = open_rooms();
-    CLEANUP(free) char *room = scratch_dirs_make(rooms, "one", &err);
+    struct scratch_dirs *dirs = open_scratch(), *others = open_scratch();
+    CLEANUP(free) char *room = scratch_dirs_make(dirs, "one", &err);
     CLEANUP(free) char *other = scratch_dirs_make(others, "one", &err);
     struct stat st;
     assert_int_equal(stat(room, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
-    assert_null(scratch_dirs_make(rooms, "one", &err));
+    assert_null(scratch_dirs_make(dirs, "one", &err));
     assert_non_null(strstr(err.text, "cannot make the workspace"));
-    scratch_dirs_close(open_rooms()); /* which looks for leftovers */
+    scratch_dirs_close(open_scratch()); /* which looks for leftovers */
     assert_int_equal(access(room, F_OK) + access(other, F_OK), 0);
-    scratch_dirs_close(rooms);
+    scratch_dirs_close(dirs);
     assert_int_equal(access(room, F_OK), -1);
     assert_int_equal(access(other, F_OK), 0);
     scratch_dirs_close(others);
@@ -67,20 +67,20 @@ TEST_WITH(what_a_killed_program_leaves, begin, end)
     assert_int_equal(pipe(ends), 0);
     pid_t program = fork();
     if (program == 0) {
-        struct scratch_dirs *rooms = open_rooms();
-        char *room = scratch_dirs_make(rooms, "one", &err);
+        struct scratch_dirs *dirs = open_scratch();
+        char *room = scratch_dirs_make(dirs, "one", &err);
         (void)!write(ends[1], room ? "y" : "n", 1);
         pause();
     }
     char made = 0;
     assert_int_equal(read(ends[0], &made, 1), 1);
     assert_int_equal(made, 'y');
-    scratch_dirs_close(open_rooms()); /* it lives */
+    scratch_dirs_close(open_scratch()); /* it lives */
     CLEANUP(free) char *there = scratch_list(&scratch, "r");
     assert_true(strlen(there) > 0);
     kill(program, SIGKILL);
     waitpid(program, NULL, 0);
-    scratch_dirs_close(open_rooms());
+    scratch_dirs_close(open_scratch());
     CLEANUP(free) char *left = scratch_list(&scratch, "r");
     assert_string_equal(left, "");
     close(ends[0]);
@@ -96,14 +96,14 @@ static void make_old(const char *name)
 
 TEST_WITH(folders_that_were_never_locked, begin, end)
 {
-    scratch_dirs_close(open_rooms());
+    scratch_dirs_close(open_scratch());
     CLEANUP(free) char *old = scratch_path(&scratch, "r/boxes-old000");
     CLEANUP(free) char *young = scratch_path(&scratch, "r/boxes-young0");
     assert_int_equal(mkdir(old, 0700) + mkdir(young, 0700), 0);
     scratch_write(&scratch, "r/boxes-full00/a.txt", "x");
     make_old("r/boxes-old000");
     make_old("r/boxes-full00");
-    scratch_dirs_close(open_rooms());
+    scratch_dirs_close(open_scratch());
     assert_false(scratch_exists(&scratch, "r/boxes-old000"));
     assert_true(scratch_exists(&scratch, "r/boxes-young0")); /* its program may be about to lock it */
     assert_true(scratch_exists(&scratch, "r/boxes-full00/a.txt"));

@@ -26,7 +26,7 @@ static void add(const char *text)
     output_lines_add(&lines, text, strlen(text));
 }
 
-static void expect(struct session_window window, struct strbuf *out, const char *text, size_t offset, size_t next)
+static void expect(struct line_range window, struct strbuf *out, const char *text, size_t offset, size_t next)
 {
     assert_string_equal(out->buf, text);
     assert_int_equal(window.offset, offset);
@@ -84,8 +84,8 @@ TEST_WITH(taking_whole_lines, begin, end)
 {
     struct strbuf out = STRBUF_INIT;
     add("a\nb\nrest");
-    struct session_window first = output_lines_take(&lines, 1, &out);
-    struct session_window second = output_lines_take(&lines, 0, &out);
+    struct line_range first = output_lines_take(&lines, 1, &out);
+    struct line_range second = output_lines_take(&lines, 0, &out);
     assert_int_equal(first.next, 1);
     expect(second, &out, "a\nb\n", 1, 2);
 }
@@ -116,14 +116,14 @@ TEST_WITH(many_lines_in_a_bounded_room, begin, end)
 /* Polls like a caller that waits for at most 10 s; returns when the wait ended, in ms. */
 static int64_t waits(const char *later, int64_t at_ms, const char *text)
 {
-    struct session_waiter waiter;
+    struct output_wait waiter;
     int64_t now_ms = 0;
-    session_waiter_begin(&waiter, 0, 10000, SESSION_POLL_LINES);
-    for (; !session_waiter_look(&waiter, &lines, now_ms * 1000); now_ms += SESSION_POLL_MS)
+    output_wait_begin(&waiter, 0, 10000, SESSION_POLL_LINES);
+    for (; !output_wait_look(&waiter, &lines, now_ms * 1000); now_ms += SESSION_POLL_MS)
         if (now_ms == at_ms)
             add(later);
     assert_string_equal(waiter.seen.output.buf, text);
-    session_waiter_release(&waiter);
+    output_wait_release(&waiter);
     return now_ms;
 }
 

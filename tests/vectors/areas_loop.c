@@ -413,7 +413,7 @@ static void run_late(struct vector *v, const char *late_output, const char *late
     late->rig.model->asked = on_asked;
     late->rig.model->asked_data = late;
     late->rig.config.thinking = THINKING_LOW;
-    late->rig.config.ask_runs_clock = !in_bool(v, "confirm_pauses_clock", true);
+    late->rig.config.clock_runs_while_asking = !in_bool(v, "confirm_pauses_clock", true);
     turn_rig_open(&late->rig);
     if (late->back_in_turn == 0)
         script(late);

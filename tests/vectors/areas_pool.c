@@ -29,7 +29,7 @@ struct rig {
     struct vector *v;
     struct loop *loop;
     struct sandbox_engines engines;
-    struct sandbox_engine stand_in;
+    struct sandbox_engine recorded;
     struct pool *pool;
     char *folder;
     struct caller callers[CALLERS_MAX];
@@ -298,7 +298,7 @@ void area_pool(struct vector *v)
     struct rig rig = {
         .v = v,
         .loop = loop_new(clock_system()),
-        .stand_in = {.name = "stand-in",
+        .recorded = {.name = "stand-in",
                      .argv = (char *[]){SOURCE_DIR "/tests/support/fake_harness.sh", "{workspace}", NULL}}};
     if (sandbox_engines_load(&rig.engines, NULL, &err) ||
         !(rig.folder = file_make_temp_dir(NULL, "keyturn-pool-", &err)))
@@ -307,7 +307,7 @@ void area_pool(struct vector *v)
     const struct json *outcomes = in_get(v, "outcomes"), *files = in_get(v, "writes");
     if (!engine || strcmp(engine->name, "bwrap") != 0)
         engine = sandbox_engines_find(&rig.engines, "none");
-    open_pool(&rig, outcomes ? &rig.stand_in : engine);
+    open_pool(&rig, outcomes ? &rig.recorded : engine);
     if (in_has(v, "checkouts"))
         check_out(&rig, in_int(v, "checkouts", 0));
     if (files)

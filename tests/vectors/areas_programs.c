@@ -190,7 +190,7 @@ static void cursor_op(struct vector *v, struct output_lines *lines, const struct
     json_add_str(w, "op", name);
     bool poll = strcmp(name, "poll") == 0;
     if (poll || strcmp(name, "log") == 0) {
-        struct session_window window =
+        struct line_range window =
             poll ? output_lines_poll(lines, read_limit(op, "limit"), &out)
                  : output_lines_log(lines, read_limit(op, "offset"), read_limit(op, "limit"), &out);
         json_add_str(w, "output", out.buf);

@@ -410,11 +410,11 @@ static void wait_through(struct vector *v, const struct json *events)
 {
     static const char *const known[] = {"at_ms", "text", "exit", NULL};
     struct output_lines lines;
-    struct session_waiter waiter;
+    struct output_wait waiter;
     const struct json *event = events ? events->child : NULL;
     int64_t now = 0, look = 0;
     output_lines_init(&lines, OUTPUT_LINES_MAX);
-    session_waiter_begin(&waiter, 0, in_int(v, "yield_ms", 0), (size_t)in_int(v, "limit", SESSION_POLL_LINES));
+    output_wait_begin(&waiter, 0, in_int(v, "yield_ms", 0), (size_t)in_int(v, "limit", SESSION_POLL_LINES));
     for (bool done = false; !done && now < 600000;) {
         int64_t next = event ? json_int(json_get(event, "at_ms"), 0) : INT64_MAX;
         now = next <= look ? next : look;
@@ -427,7 +427,7 @@ static void wait_through(struct vector *v, const struct json *events)
             event = event->next;
         }
         if (now == look || lines.exited) {
-            done = session_waiter_look(&waiter, &lines, now * 1000);
+            done = output_wait_look(&waiter, &lines, now * 1000);
             look = now + SESSION_POLL_MS;
         }
     }
@@ -438,7 +438,7 @@ static void wait_through(struct vector *v, const struct json *events)
     got_int(v, "offset", (int64_t)waiter.seen.window.offset);
     got_int(v, "next_offset", (int64_t)waiter.seen.window.next);
     got_time(v, now);
-    session_waiter_release(&waiter);
+    output_wait_release(&waiter);
     output_lines_release(&lines);
 }
 

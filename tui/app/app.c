@@ -353,14 +353,14 @@ void app_end(struct app *app)
 
 /* ---- the start screen ---- */
 
-struct start_stage {
+struct start_screen {
     struct session session;
     struct journal_reader *lines; /* empty, so that every lookup finds no event */
 };
 
 static void start_fill(struct app *app)
 {
-    struct start_stage *start = app->own;
+    struct start_screen *start = app->own;
     app->view = (struct view){.mode = VIEW_LIVE, .session = &start->session, .lines = start->lines, .title = ""};
 }
 
@@ -384,11 +384,11 @@ static int start_replay(struct app *app, enum action action, const char *argumen
 static const struct screen_ops start_screen_ops = {
     .fill = start_fill, .submit = start_submit, .replay = start_replay, .quit = app_leave};
 
-int app_stage_start(struct app *app, const struct screen *screen)
+int app_screen_start(struct app *app, const struct screen *screen)
 {
     static const char nothing[] = "{\"type\":\"session.started\",\"v\":1}\n";
     struct err err = ERR_INIT;
-    struct start_stage start = {.lines = journal_open_bytes(nothing, sizeof(nothing) - 1, &err)};
+    struct start_screen start = {.lines = journal_open_bytes(nothing, sizeof(nothing) - 1, &err)};
     if (!start.lines)
         BUG("%s", err.text);
     session_init(&start.session);
@@ -422,21 +422,21 @@ int app_stage_start(struct app *app, const struct screen *screen)
 
 /* ---- switching screens ---- */
 
-static int run_stage(struct app *app, const struct screen *screen)
+static int run_screen(struct app *app, const struct screen *screen)
 {
     switch (screen->kind) {
     case SCREEN_LIVE:
     case SCREEN_DEMO:
     case SCREEN_EXECUTE:
     case SCREEN_FORK:
-        return app_stage_live(app, screen);
+        return app_screen_live(app, screen);
     case SCREEN_REPLAY:
-        return app_stage_replay(app, screen);
+        return app_screen_replay(app, screen);
     case SCREEN_START:
     case SCREEN_NONE:
         break;
     }
-    return app_stage_start(app, screen);
+    return app_screen_start(app, screen);
 }
 
 /* Reports an unknown theme before anything runs. */
@@ -451,7 +451,7 @@ static int check_theme(const struct app *app)
 /* Runs one screen after the other. If a screen cannot be opened, the user returns to the previous screen and sees a
  * message. If the first screen cannot be opened, the program exits with the message, even if the terminal was already
  * taken. */
-static int run_stages(struct app *app, struct screen first)
+static int run_screens(struct app *app, struct screen first)
 {
     int status = STATUS_DONE;
     app->next = first;
@@ -459,7 +459,7 @@ static int run_stages(struct app *app, struct screen first)
         struct screen screen = app->next;
         app->next = (struct screen){0};
         bool had_screen = app->term != NULL;
-        status = run_stage(app, &screen);
+        status = run_screen(app, &screen);
         bool opened = app->status >= 0;
         if (!opened && app->term && screen.kind != SCREEN_START) {
             char *line = app_drain_stray(app);
@@ -493,7 +493,7 @@ static int app_main(const struct options *options, struct screen first)
         first = (struct screen){.kind = SCREEN_START, .set_up = true};
     }
     if (!status) {
-        status = run_stages(&app, first);
+        status = run_screens(&app, first);
         status = app.stopped ? app.stopped : status;
     } else {
         screen_release(&first);

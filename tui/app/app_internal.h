@@ -97,9 +97,9 @@ void app_host_init(struct app *app);
 void app_suspend(struct app *app);
 
 /* The screens. Each returns 0, or the exit status after printing the error. */
-int app_stage_start(struct app *app, const struct screen *screen);
-int app_stage_live(struct app *app, const struct screen *screen);
-int app_stage_replay(struct app *app, const struct screen *screen);
+int app_screen_start(struct app *app, const struct screen *screen);
+int app_screen_live(struct app *app, const struct screen *screen);
+int app_screen_replay(struct app *app, const struct screen *screen);
 
 /* replay.c: writes a new journal that begins with the first `position` events of `file`. On error returns NULL and sets
  * err. `goes_on`: the fork point is in the middle of a turn. */

@@ -161,7 +161,7 @@ static const char *ended_hint(const struct session *session, const struct sessio
                : "Done; nothing was written. $inspect shows a row in full, $sessions opens others, $quit quits.";
 }
 
-static bool told_something(const struct session *session)
+static bool reported_something(const struct session *session)
 {
     return session->call_count && session->calls[session->call_count - 1].output_seq;
 }
@@ -177,7 +177,7 @@ void demo_hint(struct strbuf *out, const struct view *view, const struct keymap 
         hint = gate_hint(view);
     else if (turn && turn->finished_seq)
         hint = ended_hint(session, turn);
-    else if (told_something(session) && !session->ask_count)
+    else if (reported_something(session) && !session->ask_count)
         hint = "A script ran in the sandbox: $pane-3 goes to it, $unfold shows its output.";
     else if (session->call_count == 0)
         hint = "A recorded model, real tools, a scratch copy. $pane-next changes panes, $pause pauses.";

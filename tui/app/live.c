@@ -129,8 +129,8 @@ static int wait_for_servers(void *user, struct mcp *mcp, struct loop *loop, doub
     return STATUS_INTERRUPTED;
 }
 
-#define PATIENCE_US (2 * 1000000)
-#define LOOK_US     5000
+#define PATIENCE_US   (2 * 1000000)
+#define LEAVE_POLL_US 5000
 
 #define LIVE_OF(runtime, member) ((struct live *)((char *)(runtime)-offsetof(struct live, member)))
 
@@ -249,14 +249,14 @@ static void question_revised(void *data)
 
 /* ---- leaving ---- */
 
-static void look(struct loop_timer *timer)
+static void leave_when_idle(struct loop_timer *timer)
 {
-    struct live *live = LIVE_OF(timer, look);
+    struct live *live = LIVE_OF(timer, leave_poll);
     struct loop *loop = live->setup.loop;
     struct err err = ERR_INIT;
     bool idle = engine_idle(live->setup.engine);
     if (!idle && loop_now_us(loop) - live->quit_us < PATIENCE_US) {
-        loop_timer_start(loop, timer, loop_now_us(loop) + LOOK_US, look);
+        loop_timer_start(loop, timer, loop_now_us(loop) + LEAVE_POLL_US, leave_when_idle);
         return;
     }
     if (!engine_turn_running(live->setup.engine) &&
@@ -277,7 +277,7 @@ static void live_quit(struct app *app)
         if (engine_submit(live->setup.engine, &(struct intent){.type = INTENT_CANCEL}, &err))
             log_debug("cancel: %s", err.text);
     }
-    loop_timer_start(app->loop, &live->look, loop_now_us(app->loop), look);
+    loop_timer_start(app->loop, &live->leave_poll, loop_now_us(app->loop), leave_when_idle);
 }
 
 /* ---- the view ---- */
@@ -478,7 +478,7 @@ static void list_models(struct live *live, const struct config *config)
     }
 }
 
-int app_stage_live(struct app *app, const struct screen *screen)
+int app_screen_live(struct app *app, const struct screen *screen)
 {
     /* On the heap, because a thread that is still running may use it after this function returns. */
     struct live *live = xcalloc(1, sizeof(*live));
@@ -511,7 +511,7 @@ int app_stage_live(struct app *app, const struct screen *screen)
         app_run(app);
         app->host.engine = NULL;
         live->running = false;
-        loop_timer_stop(live->setup.loop, &live->look);
+        loop_timer_stop(live->setup.loop, &live->leave_poll);
         loop_unpost(live->setup.loop, &live->advance);
         status = app->status;
         if (engine_failed(live->setup.engine))

@@ -34,7 +34,7 @@ struct live {
     char *ended;  /* outcome of the newest turn */
     char *folder; /* name shown in the first line */
     struct loop_task advance;
-    struct loop_timer look;
+    struct loop_timer leave_poll;
     int64_t quit_us; /* when the user began to leave; 0: not yet */
     bool running;
 };

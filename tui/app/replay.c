@@ -107,7 +107,7 @@ static void play_on(struct loop_timer *timer)
             t = time_of(replay, at);
             double wait = (double)(t - playing_t(replay)) / replay->speed;
             const struct session *session = player_session(replay->player); /* the user may have to decide */
-            if (wait > WAIT_MAX_US && (session->open_ask != SESSION_NONE || session->held_gate)) {
+            if (wait > WAIT_MAX_US && (session->open_question != SESSION_NONE || session->held_gate)) {
                 replay->play_us = now;
                 replay->play_t = t - (int64_t)(WAIT_MAX_US * replay->speed);
                 wait = WAIT_MAX_US;
@@ -393,7 +393,7 @@ static size_t first_place(const struct replay *replay)
     return 1;
 }
 
-int app_stage_replay(struct app *app, const struct screen *screen)
+int app_screen_replay(struct app *app, const struct screen *screen)
 {
     struct err err = ERR_INIT;
     struct replay replay = {.app = app, .file = xstrdup(screen->file), .grows_fd = -1};

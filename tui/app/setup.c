@@ -203,7 +203,7 @@ static int read_system(struct setup *setup, const struct setup_plan *plan)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct err err = ERR_INIT;
     bool instructions;
-    if (plan->recording && (setup->system_prompt = recording_told(plan->recording, &instructions))) {
+    if (plan->recording && (setup->system_prompt = recording_reported(plan->recording, &instructions))) {
         setup->engine_config.system_prompt = setup->system_prompt;
         setup->engine_config.project_instructions = instructions;
         return 0;

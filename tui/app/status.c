@@ -324,12 +324,12 @@ static void paint_words(struct footer *footer, const char *words)
     }
 }
 
-struct entry {
+struct status_entry {
     enum action action, second; /* a pair of keys shares its words: "] [ hunk" */
     const char *words;          /* NULL: the words of the action */
 };
 
-static void paint_action(struct footer *footer, const struct keymap *keymap, const struct entry *entry)
+static void paint_action(struct footer *footer, const struct keymap *keymap, const struct status_entry *entry)
 {
     CLEANUP(strbuf) struct strbuf keys = STRBUF_INIT;
     strbuf_addstr(&keys, keymap_key(keymap, entry->action));
@@ -360,17 +360,19 @@ static const char *approve_words(char out[64], const struct write_choice *choice
 }
 
 /* Without hunks no key selects hunks, and without a diff no key edits it. */
-static size_t question_entries(struct entry *out, const char *approve, const struct write_choice *choice, bool wide)
+static size_t question_entries(struct status_entry *out, const char *approve, const struct write_choice *choice,
+                               bool wide)
 {
     bool hunks = !choice || choice->hunks;
-    const struct entry entries[] = {{ACTION_APPROVE, 0, approve},
-                                    {ACTION_DENY, 0, NULL},
-                                    {ACTION_DENY_REASON, 0, wide ? NULL : "reason"},
-                                    {ACTION_HUNK_TOGGLE, 0, NULL},
-                                    {ACTION_EDIT_WRITE, 0, NULL},
-                                    {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL},
-                                    {ACTION_ALLOW, 0, choice && choice->call ? "allow this tool" : "allow this path"},
-                                    {ACTION_ZOOM, 0, NULL}};
+    const struct status_entry entries[] = {
+        {ACTION_APPROVE, 0, approve},
+        {ACTION_DENY, 0, NULL},
+        {ACTION_DENY_REASON, 0, wide ? NULL : "reason"},
+        {ACTION_HUNK_TOGGLE, 0, NULL},
+        {ACTION_EDIT_WRITE, 0, NULL},
+        {ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL},
+        {ACTION_ALLOW, 0, choice && choice->call ? "allow this tool" : "allow this path"},
+        {ACTION_ZOOM, 0, NULL}};
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         bool of_hunks = entries[i].action == ACTION_HUNK_TOGGLE || entries[i].action == ACTION_HUNK_NEXT;
@@ -383,35 +385,35 @@ static size_t question_entries(struct entry *out, const char *approve, const str
 }
 
 /* While the question is new: the keys that help to read it. */
-static size_t fresh_entries(struct entry *out, bool hunks)
+static size_t fresh_entries(struct status_entry *out, bool hunks)
 {
     size_t count = 0;
     if (hunks)
-        out[count++] = (struct entry){ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL};
-    out[count++] = (struct entry){ACTION_ZOOM, 0, NULL};
+        out[count++] = (struct status_entry){ACTION_HUNK_NEXT, ACTION_HUNK_PREVIOUS, NULL};
+    out[count++] = (struct status_entry){ACTION_ZOOM, 0, NULL};
     return count;
 }
 
 /* While the question is not on the screen: the key that shows it, and the keys of the visible pane. */
-static size_t hidden_entries(struct entry *out)
+static size_t hidden_entries(struct status_entry *out)
 {
-    const struct entry entries[] = {
+    const struct status_entry entries[] = {
         {ACTION_PANE_6, 0, "show the waiting write"}, {ACTION_INSPECT, 0, NULL}, {ACTION_SEARCH, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
 }
 
-static size_t replay_entries(struct entry *out, const struct view *view)
+static size_t replay_entries(struct status_entry *out, const struct view *view)
 {
-    const struct entry entries[] = {{ACTION_PLAY, 0, view->playing ? "pause" : "play"},
-                                    {ACTION_EVENT_PREVIOUS, ACTION_EVENT_NEXT, "event"},
-                                    {ACTION_STEP_PREVIOUS, ACTION_STEP_NEXT, "step"},
-                                    {ACTION_FASTER, ACTION_SLOWER, "speed"},
-                                    {ACTION_NEXT_WRITE, 0, NULL},
-                                    {ACTION_NEXT_ERROR, 0, NULL},
-                                    {ACTION_FORK, 0, "fork"},
-                                    {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_QUIT, 0, NULL}};
+    const struct status_entry entries[] = {{ACTION_PLAY, 0, view->playing ? "pause" : "play"},
+                                           {ACTION_EVENT_PREVIOUS, ACTION_EVENT_NEXT, "event"},
+                                           {ACTION_STEP_PREVIOUS, ACTION_STEP_NEXT, "step"},
+                                           {ACTION_FASTER, ACTION_SLOWER, "speed"},
+                                           {ACTION_NEXT_WRITE, 0, NULL},
+                                           {ACTION_NEXT_ERROR, 0, NULL},
+                                           {ACTION_FORK, 0, "fork"},
+                                           {ACTION_INSPECT, 0, NULL},
+                                           {ACTION_QUIT, 0, NULL}};
     memcpy(out, entries, sizeof(entries));
     return COUNT_OF(entries);
 }
@@ -430,23 +432,23 @@ static const char *edit_words(const struct view *view)
     }
 }
 
-static size_t held_entries(struct entry *out, const struct view *view)
+static size_t held_entries(struct status_entry *out, const struct view *view)
 {
     const char *edit = edit_words(view);
     size_t count = 0;
     if (view->gate.gate == GATE_BUDGET)
-        out[count++] = (struct entry){ACTION_EXTEND, 0, "raise the limit by half"};
-    out[count++] = (struct entry){ACTION_STEP, 0, view->gate.gate == GATE_BUDGET ? "end the turn" : "step"};
+        out[count++] = (struct status_entry){ACTION_EXTEND, 0, "raise the limit by half"};
+    out[count++] = (struct status_entry){ACTION_STEP, 0, view->gate.gate == GATE_BUDGET ? "end the turn" : "step"};
     if (view->gate.gate != GATE_BUDGET)
-        out[count++] = (struct entry){ACTION_CONTINUE, 0, NULL};
+        out[count++] = (struct status_entry){ACTION_CONTINUE, 0, NULL};
     if (edit)
-        out[count++] = (struct entry){ACTION_EDIT_GATE, 0, edit};
+        out[count++] = (struct status_entry){ACTION_EDIT_GATE, 0, edit};
     if (view->gate.gate == GATE_TOOL && script_within(view->gate.arguments))
-        out[count++] = (struct entry){ACTION_EDIT_ARGUMENTS, 0, NULL};
-    out[count++] = (struct entry){ACTION_STEP_WAVE, 0, NULL};
-    out[count++] = (struct entry){ACTION_BREAK_HERE, 0, NULL};
-    out[count++] = (struct entry){ACTION_RUN_TO, 0, NULL};
-    out[count++] = (struct entry){ACTION_CANCEL, 0, "cancel the turn"};
+        out[count++] = (struct status_entry){ACTION_EDIT_ARGUMENTS, 0, NULL};
+    out[count++] = (struct status_entry){ACTION_STEP_WAVE, 0, NULL};
+    out[count++] = (struct status_entry){ACTION_BREAK_HERE, 0, NULL};
+    out[count++] = (struct status_entry){ACTION_RUN_TO, 0, NULL};
+    out[count++] = (struct status_entry){ACTION_CANCEL, 0, "cancel the turn"};
     return count;
 }
 
@@ -458,17 +460,17 @@ static bool can_undo(const struct session *session)
     return false;
 }
 
-static size_t live_entries(struct entry *out, const struct view *view)
+static size_t live_entries(struct status_entry *out, const struct view *view)
 {
-    const struct entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
-                                    {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
-                                    {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
-    const struct entry between[] = {{ACTION_PROMPT, 0, "next prompt"},
-                                    {ACTION_INSPECT, 0, NULL},
-                                    {ACTION_UNDO, 0, "undo the newest write"},
-                                    {ACTION_QUIT, 0, NULL},
-                                    {ACTION_SEARCH, 0, NULL},
-                                    {ACTION_SESSIONS, 0, NULL}};
+    const struct status_entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
+                                           {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
+                                           {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
+    const struct status_entry between[] = {{ACTION_PROMPT, 0, "next prompt"},
+                                           {ACTION_INSPECT, 0, NULL},
+                                           {ACTION_UNDO, 0, "undo the newest write"},
+                                           {ACTION_QUIT, 0, NULL},
+                                           {ACTION_SEARCH, 0, NULL},
+                                           {ACTION_SESSIONS, 0, NULL}};
     bool runs = session_turn_running(view->session);
     size_t count = 0;
     for (size_t i = 0; !runs && i < COUNT_OF(between); i++)
@@ -480,11 +482,11 @@ static size_t live_entries(struct entry *out, const struct view *view)
 }
 
 /* Paints as many entries as fit. Room is reserved for the key that restores all panes and for the help key. */
-static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct entry *entries,
+static void paint_entries(struct footer *footer, const struct statusline_keys *keys, const struct status_entry *entries,
                           size_t count)
 {
-    const struct entry always[] = {{ACTION_ZOOM, 0, "all panes"},
-                                   {ACTION_HELP, 0, footer->rect.cols >= WIDE ? "all keys" : "keys"}};
+    const struct status_entry always[] = {{ACTION_ZOOM, 0, "all panes"},
+                                          {ACTION_HELP, 0, footer->rect.cols >= WIDE ? "all keys" : "keys"}};
     size_t first = keys->zoomed ? 0 : 1;
     footer->end = footer->rect.cols;
     for (size_t i = first; i < COUNT_OF(always); i++)
@@ -504,7 +506,7 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
     const struct write_choice *choice = keys->choice;
     bool asks = keys->contexts & IN_QUESTION;
     struct footer footer = {.canvas = canvas, .rect = rect, .at = 1, .end = rect.cols};
-    struct entry entries[16];
+    struct status_entry entries[16];
     char approve[64];
     size_t count;
     if (rect.rows < 1)
@@ -530,8 +532,8 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
         count = live_entries(entries, view);
     }
     if (keys->tree && !asks) {
-        entries[count++] = (struct entry){ACTION_UNFOLD, 0, NULL};
-        entries[count++] = (struct entry){ACTION_FILTER, 0, NULL};
+        entries[count++] = (struct status_entry){ACTION_UNFOLD, 0, NULL};
+        entries[count++] = (struct status_entry){ACTION_FILTER, 0, NULL};
     }
     paint_entries(&footer, keys, entries, count);
 }

@@ -293,7 +293,7 @@ void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
 {
     (void)action;
     const struct session *session = view->session;
-    const struct session_ask *newest = NULL;
+    const struct session_question *newest = NULL;
     for (uint32_t i = session->ask_count; i > 0 && !newest; i--)
         if (session->asks[i - 1].applied_seq && !session->asks[i - 1].undone_seq && session->asks[i - 1].checkpoint)
             newest = &session->asks[i - 1];

@@ -66,7 +66,7 @@ static inline const struct question *view_question(const struct view *view)
 /* True if a question is open, in a recording too. */
 static inline bool view_asks(const struct view *view)
 {
-    return view->engine ? engine_question(view->engine) != NULL : view->session->open_ask != SESSION_NONE;
+    return view->engine ? engine_question(view->engine) != NULL : view->session->open_question != SESSION_NONE;
 }
 /* The event with this seq; NULL if it cannot be read. All pointers from the cache are valid until the frame ends. */
 const struct event *view_event(const struct view *view, int64_t seq);

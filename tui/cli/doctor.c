@@ -333,21 +333,21 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox_choice *sand
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "boxes");
-    struct scratch_dirs *rooms = scratch_dirs_open(folder, &err);
-    if (!rooms) {
+    struct scratch_dirs *scratch = scratch_dirs_open(folder, &err);
+    if (!scratch) {
         tell(doctor, FINDING_WARN, "sandbox", "%s: scripts cannot run", err.text);
         return;
     }
     struct loop *loop = loop_new(clock_system());
-    struct self_test trial;
-    self_test_start(&trial, loop, rooms, &sandbox->spec, true, on_tried, loop);
+    struct self_test test;
+    self_test_start(&test, loop, scratch, &sandbox->spec, true, on_tried, loop);
     loop_run(loop);
-    bool works = trial.verdict == SELF_TEST_WORKS;
-    tell(doctor, works ? FINDING_OK : FINDING_WARN, "sandbox", "%s: %s%s", sandbox->spec.engine->name, trial.text.buf,
-         trial.verdict == SELF_TEST_FAILED ? " (scripts cannot run; keyturn engines tests the others)" : "");
-    self_test_end(&trial);
+    bool works = test.verdict == SELF_TEST_WORKS;
+    tell(doctor, works ? FINDING_OK : FINDING_WARN, "sandbox", "%s: %s%s", sandbox->spec.engine->name, test.text.buf,
+         test.verdict == SELF_TEST_FAILED ? " (scripts cannot run; keyturn engines tests the others)" : "");
+    self_test_end(&test);
     loop_free(loop);
-    scratch_dirs_close(rooms);
+    scratch_dirs_close(scratch);
 }
 
 static const char *const what_holds[] = {
@@ -362,16 +362,16 @@ static const char *const what_holds[] = {
 };
 
 /* Prints what limits a program that uses too many resources. */
-static void bounds(struct doctor *doctor, const struct program_trial *trial)
+static void bounds(struct doctor *doctor, const struct program_self_test *test)
 {
-    const char *name = trial->engine->name, *says = trial->says;
-    enum program_holder holder = trial->ignores ? HOLDER_WATCH : sandbox_program_holder(trial->engine);
-    if (trial->engine->unsafe)
+    const char *name = test->engine->name, *says = test->says;
+    enum program_holder holder = test->ignores ? HOLDER_WATCH : sandbox_program_holder(test->engine);
+    if (test->engine->unsafe)
         tell(doctor, FINDING_WARN, "programs",
              "%s: UNSAFE: programs can do whatever you can, so Keyturn asks before each one", name);
     tell(doctor, says || holder == HOLDER_WATCH ? FINDING_WARN : FINDING_OK, "programs", "%s: %s%s%s", name,
          what_holds[holder], says ? "; it says: " : "", says ? says : "");
-    if (holder == HOLDER_WATCH && trial->engine->program->cgroup)
+    if (holder == HOLDER_WATCH && test->engine->program->cgroup)
         tell(doctor, FINDING_WARN, "programs", "a systemd user scope: %s",
              scope_state() == SCOPE_NO_SYSTEMD ? "untested: no systemd runs for this user"
                                                : "not used: it limits no memory on this machine");
@@ -424,22 +424,22 @@ static void programs(struct doctor *doctor, const struct sandbox_choice *sandbox
         tell(doctor, FINDING_WARN, "programs", "no sandbox: programs cannot run");
     if (!engine || !engine->program)
         return;
-    struct program_trial trial = {.engine = engine};
+    struct program_self_test test = {.engine = engine};
     if (said) {
-        trial.network = said->network;
-        trial.limits = setup_program_limits(said);
+        test.network = said->network;
+        test.limits = setup_program_limits(said);
     }
-    if (engine->unsafe && trial.network.count)
+    if (engine->unsafe && test.network.count)
         tell(doctor, FINDING_WARN, "programs", "%s isolates nothing: \"workspace.network\" limits no program there",
              engine->name);
     else
-        reach(doctor, &trial.network);
-    if (program_trial_run(&trial, &err))
+        reach(doctor, &test.network);
+    if (program_self_test_run(&test, &err))
         tell(doctor, name ? FINDING_FAIL : FINDING_WARN, "programs", "%s: programs cannot run: %s", engine->name,
              err.text);
     else
-        bounds(doctor, &trial);
-    program_trial_release(&trial);
+        bounds(doctor, &test);
+    program_self_test_release(&test);
 }
 
 static void sandboxes(struct doctor *doctor)

@@ -27,45 +27,45 @@
 
 struct engines {
     struct loop *loop;
-    struct scratch_dirs *rooms;
+    struct scratch_dirs *scratch;
     struct cli_out output;
-    struct self_test *trials;
+    struct self_test *tests;
     size_t count, shown;
     size_t width; /* length of the longest name */
     bool json, stopped;
 };
 
 /* What limits the programs of this engine. */
-static const char *limits_of(const struct self_test *trial)
+static const char *limits_of(const struct self_test *test)
 {
-    return sandbox_program_holder_words(sandbox_program_holder(trial->engine));
+    return sandbox_program_holder_words(sandbox_program_holder(test->engine));
 }
 
 /* The user id of its code on this machine when Keyturn runs as root. */
-static unsigned uid_of(const struct self_test *trial)
+static unsigned uid_of(const struct self_test *test)
 {
-    return sandbox_engine_is_other_user(trial->engine) ? (unsigned)sandbox_user()->uid : 0;
+    return sandbox_engine_is_other_user(test->engine) ? (unsigned)sandbox_user()->uid : 0;
 }
 
-static void show_text(struct engines *engines, const struct self_test *trial)
+static void show_text(struct engines *engines, const struct self_test *test)
 {
     struct strbuf *out = &engines->output.text;
     size_t begin = out->len;
     static const char *const words[] = {
         [SELF_TEST_WORKS] = "ok", [SELF_TEST_FAILED] = "no", [SELF_TEST_UNTRIED] = "-", [SELF_TEST_WEAK] = "warn"};
-    strbuf_addf(out, "%-5s%s", words[trial->verdict], trial->engine->name);
+    strbuf_addf(out, "%-5s%s", words[test->verdict], test->engine->name);
     text_pad(out, begin, 5 + engines->width + 2);
     size_t indent = 5 + engines->width + 2;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    strbuf_add(&text, trial->text.buf, trial->text.len);
-    if (trial->engine->program && trial->verdict != SELF_TEST_FAILED)
-        strbuf_addf(&text, "; programs: %s", limits_of(trial));
-    if (sandbox_user() && !trial->engine->remote && trial->verdict != SELF_TEST_FAILED)
-        strbuf_addf(&text, "; runs as uid %u", uid_of(trial));
+    strbuf_add(&text, test->text.buf, test->text.len);
+    if (test->engine->program && test->verdict != SELF_TEST_FAILED)
+        strbuf_addf(&text, "; programs: %s", limits_of(test));
+    if (sandbox_user() && !test->engine->remote && test->verdict != SELF_TEST_FAILED)
+        strbuf_addf(&text, "; runs as uid %u", uid_of(test));
     text_wrap(out, text.buf, text.len, indent, plain_style_for(STDOUT_FILENO).width);
 }
 
-static void show_json(struct engines *engines, const struct self_test *trial)
+static void show_json(struct engines *engines, const struct self_test *test)
 {
     static const char *const words[] = {[SELF_TEST_WORKS] = "works",
                                         [SELF_TEST_FAILED] = "fails",
@@ -74,16 +74,16 @@ static void show_json(struct engines *engines, const struct self_test *trial)
     struct json_writer w = json_begin(&engines->output.text);
     size_t begin = engines->output.text.len;
     json_open(&w, NULL, '{');
-    json_add_str(&w, "engine", trial->engine->name);
-    json_add_str(&w, "about", trial->engine->about);
-    json_add_str(&w, "verdict", words[trial->verdict]);
-    json_add_str(&w, "text", trial->text.buf);
-    if (trial->engine->program)
-        json_add_str(&w, "program_limits", limits_of(trial));
-    if (sandbox_user() && !trial->engine->remote)
-        json_add_int(&w, "uid", uid_of(trial));
-    if (trial->layers)
-        json_add_raw(&w, "layers", trial->layers);
+    json_add_str(&w, "engine", test->engine->name);
+    json_add_str(&w, "about", test->engine->about);
+    json_add_str(&w, "verdict", words[test->verdict]);
+    json_add_str(&w, "text", test->text.buf);
+    if (test->engine->program)
+        json_add_str(&w, "program_limits", limits_of(test));
+    if (sandbox_user() && !test->engine->remote)
+        json_add_int(&w, "uid", uid_of(test));
+    if (test->layers)
+        json_add_raw(&w, "layers", test->layers);
     json_close(&w, '}');
     json_make_printable(&engines->output.text, begin);
     strbuf_addch(&engines->output.text, '\n');
@@ -93,12 +93,12 @@ static void show_json(struct engines *engines, const struct self_test *trial)
 static void on_tried(void *user)
 {
     struct engines *engines = user;
-    while (!engines->stopped && engines->shown < engines->count && engines->trials[engines->shown].over) {
-        const struct self_test *trial = &engines->trials[engines->shown++];
+    while (!engines->stopped && engines->shown < engines->count && engines->tests[engines->shown].over) {
+        const struct self_test *test = &engines->tests[engines->shown++];
         if (engines->json)
-            show_json(engines, trial);
+            show_json(engines, test);
         else
-            show_text(engines, trial);
+            show_text(engines, test);
     }
     cli_out_flush(&engines->output);
     if (engines->shown == engines->count)
@@ -121,14 +121,14 @@ static int try_all(struct engines *engines, const struct sandbox_choice *sandbox
     for (size_t i = 0; i < engines->count; i++) {
         struct box_options spec = sandbox->spec;
         spec.engine = named ? sandbox->spec.engine : &sandbox->engines.items[i];
-        self_test_start(&engines->trials[i], engines->loop, engines->rooms, &spec, named, on_tried, engines);
+        self_test_start(&engines->tests[i], engines->loop, engines->scratch, &spec, named, on_tried, engines);
     }
     loop_run(engines->loop);
     int status = STATUS_FAILED;
     for (size_t i = 0; i < engines->count; i++) {
-        if (engines->trials[i].verdict == SELF_TEST_WORKS && (named || !engines->trials[i].engine->unsafe))
+        if (engines->tests[i].verdict == SELF_TEST_WORKS && (named || !engines->tests[i].engine->unsafe))
             status = STATUS_DONE;
-        self_test_end(&engines->trials[i]);
+        self_test_end(&engines->tests[i]);
     }
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         loop_watch_free(watches[i]);
@@ -144,13 +144,13 @@ int cmd_engines(const struct options *options)
     int status = sandbox_choice_open(&sandbox, &own);
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "boxes");
     struct engines engines = {.json = options->json};
-    if (!status && !(engines.rooms = scratch_dirs_open(folder, &err)))
+    if (!status && !(engines.scratch = scratch_dirs_open(folder, &err)))
         status = cli_error(STATUS_USAGE, "%s (make it writable, or set XDG_CACHE_HOME)", err.text);
     if (!status) {
         bool named = options->operand;
         engines.loop = loop_new(clock_system());
         engines.count = named ? 1 : sandbox.engines.count;
-        engines.trials = xcalloc(engines.count, sizeof(*engines.trials));
+        engines.tests = xcalloc(engines.count, sizeof(*engines.tests));
         for (size_t i = 0; i < engines.count; i++) {
             size_t len = strlen(named ? sandbox.spec.engine->name : sandbox.engines.items[i].name);
             engines.width = len > engines.width ? len : engines.width;
@@ -162,10 +162,10 @@ int cmd_engines(const struct options *options)
         else if (!named && !options->json && !engines.stopped && status == STATUS_FAILED)
             cli_notice("no sandbox works here: scripts cannot run (install bubblewrap)");
         cli_out_release(&engines.output);
-        free(engines.trials);
+        free(engines.tests);
         loop_free(engines.loop);
     }
-    scratch_dirs_close(engines.rooms);
+    scratch_dirs_close(engines.scratch);
     sandbox_choice_close(&sandbox);
     return engines.stopped ? STATUS_INTERRUPTED : status;
 }

@@ -24,7 +24,7 @@
 
 #define EXECUTION_ID "exec-1" /* one execution per sandbox, so one id is enough */
 
-struct exec {
+struct exec_run {
     struct loop *loop;
     struct pool *pool;
     struct pool_ticket *ticket;
@@ -52,7 +52,7 @@ struct exec {
 
 /* Prints notes about tools that could not be loaded, before the errors they cause in the script. Notes are not output
  * of the script and do not count as such. */
-static void show_notes(struct exec *exec)
+static void show_notes(struct exec_run *exec)
 {
     const char *notes = box_notes(exec->box);
     while (notes[exec->notes_shown]) {
@@ -65,7 +65,7 @@ static void show_notes(struct exec *exec)
 
 static bool on_line(void *user, const char *text, size_t len)
 {
-    struct exec *exec = user;
+    struct exec_run *exec = user;
     struct wire_event event;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     if (!wire_read(&event, text, len) || !wire_is(event.execution_id, EXECUTION_ID, strlen(EXECUTION_ID), &arena))
@@ -83,7 +83,7 @@ static bool on_line(void *user, const char *text, size_t len)
 }
 
 /* Prints that the rest was cut off. The executor is already done, so only this function reports it. */
-static void note_cut(struct exec *exec)
+static void note_cut(struct exec_run *exec)
 {
     if (!exec->left && exec->given && !exec->over && !exec->later)
         exec->later = xasprintf("its output exceeded the limit of %zu bytes", exec->request.max_output_bytes);
@@ -91,7 +91,7 @@ static void note_cut(struct exec *exec)
 
 static void tap_received(struct channel *under, const char *bytes, size_t len)
 {
-    struct exec *exec = under->listener;
+    struct exec_run *exec = under->listener;
     size_t shown = len < exec->left ? len : exec->left;
     exec->left -= shown;
     show_notes(exec);
@@ -108,16 +108,16 @@ static void tap_received(struct channel *under, const char *bytes, size_t len)
 
 static void tap_ended(struct channel *under)
 {
-    struct exec *exec = under->listener;
+    struct exec_run *exec = under->listener;
     if (exec->tap.ended)
         exec->tap.ended(&exec->tap);
     else
         loop_stop(exec->loop);
 }
 
-static struct exec *exec_of(struct channel *tap)
+static struct exec_run *exec_of(struct channel *tap)
 {
-    return CONTAINER_OF(tap, struct exec, tap);
+    return CONTAINER_OF(tap, struct exec_run, tap);
 }
 
 static int tap_write(struct channel *tap, const char *bytes, size_t len)
@@ -144,12 +144,12 @@ static const struct channel_ops tap_ops = {.write = tap_write, .pause = tap_paus
 
 static void waited(struct loop_timer *timer)
 {
-    loop_stop(CONTAINER_OF(timer, struct exec, after)->loop);
+    loop_stop(CONTAINER_OF(timer, struct exec_run, after)->loop);
 }
 
-static void on_done(void *user, struct script_result *result)
+static void on_exec_done(void *user, struct script_result *result)
 {
-    struct exec *exec = user;
+    struct exec_run *exec = user;
     exec->run = NULL;
     exec->status = result->success ? STATUS_DONE : STATUS_FAILED;
     exec->error = redact_copy(result->error);
@@ -165,7 +165,7 @@ static void on_done(void *user, struct script_result *result)
 
 static void on_box(void *user, struct box *box, const char *why)
 {
-    struct exec *exec = user;
+    struct exec_run *exec = user;
     exec->ticket = NULL;
     exec->box = box;
     if (!box) {
@@ -179,13 +179,13 @@ static void on_box(void *user, struct box *box, const char *why)
     under->ended = tap_ended;
     under->listener = exec;
     exec->tap = (struct channel){.ops = &tap_ops, .ordered = under->ordered};
-    struct script_listener listener = {.done = on_done, .user = exec};
+    struct script_listener listener = {.done = on_exec_done, .user = exec};
     exec->run = script_run_start(exec->loop, &exec->tap, &exec->request, &listener);
 }
 
 static void stop(void *user, int status)
 {
-    struct exec *exec = user;
+    struct exec_run *exec = user;
     exec->stopped = status;
     if (exec->run)
         script_run_cancel(exec->run, "interrupted"); /* `done` follows */
@@ -193,7 +193,7 @@ static void stop(void *user, int status)
         loop_stop(exec->loop);
 }
 
-static void run(struct exec *exec)
+static void run(struct exec_run *exec)
 {
     struct signals stops = {.stopped = stop, .user = exec};
     signals_watch(&stops, exec->loop);
@@ -204,7 +204,7 @@ static void run(struct exec *exec)
     signals_unwatch(&stops);
 }
 
-static void conclude(struct exec *exec)
+static void conclude(struct exec_run *exec)
 {
     if (exec->out.readable && exec->box) {
         exec_output_end(&exec->out, exec->status == STATUS_DONE, exec->told ? NULL : exec->error, exec->duration_ms,
@@ -220,7 +220,7 @@ static void conclude(struct exec *exec)
 
 static int exec_in(const struct sandbox_choice *sandbox, const struct options *options, const struct strbuf *script)
 {
-    struct exec exec = {
+    struct exec_run exec = {
         .loop = loop_new(clock_system()),
         .lines = LINES_INIT(0),
         .status = STATUS_USAGE,

@@ -97,7 +97,7 @@ static void show_end(struct ask *ask, const struct run_record *record)
                     (loop_now_us(ask->setup.loop) - ask->began_us) / 1000, ask->setup.sandbox.spec.engine->name);
 }
 
-static void on_done(void *user, struct run_record *take_record)
+static void on_ask_done(void *user, struct run_record *take_record)
 {
     struct ask *ask = user;
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -144,7 +144,7 @@ static void start_author(struct ask *ask)
         .asks = on_asks,
         .begins = on_begins,
         .waits = on_waits,
-        .done = on_done,
+        .done = on_ask_done,
         .user = ask,
     };
     ask->author = author_start(&options, &listener);

@@ -233,7 +233,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
     plain_paragraph(plain, INK_NONE, line.buf, GUTTER);
 }
 
-static void tell(struct plain *plain, const struct event *event)
+static void print_event(struct plain *plain, const struct event *event)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     switch (event->type) {
@@ -323,7 +323,7 @@ void plain_event(struct plain *plain, const struct event *event)
 {
     if (event->type != EVENT_PROGRAM_ENDED && event->type != EVENT_WORKSPACE_OP && event->type != EVENT_WORKSPACE_STATE)
         replace(&plain->ended, NULL);
-    tell(plain, event);
+    print_event(plain, event);
     cli_out_flush(plain->output);
 }
 

@@ -68,29 +68,29 @@ static const char outer_script[] = "import os, time\n"
                                    "except MemoryError:\n"
                                    "    emit_result('MemoryError')\n";
 
-static void begin_box(struct self_test *trial);
+static void begin_box(struct self_test *test);
 
 static void report_tried(struct loop_task *task)
 {
-    struct self_test *trial = CONTAINER_OF(task, struct self_test, telling);
-    trial->tried(trial->user);
+    struct self_test *test = CONTAINER_OF(task, struct self_test, telling);
+    test->tried(test->user);
 }
 
-static void end_box(struct self_test *trial)
+static void end_box(struct self_test *test)
 {
-    loop_timer_stop(trial->loop, &trial->limit);
-    box_free(trial->box);
-    trial->box = NULL;
-    free(trial->room);
-    trial->room = NULL;
+    loop_timer_stop(test->loop, &test->limit);
+    box_free(test->box);
+    test->box = NULL;
+    free(test->room);
+    test->room = NULL;
 }
 
-static void finish_test(struct self_test *trial, enum self_test_verdict verdict)
+static void finish_test(struct self_test *test, enum self_test_result verdict)
 {
-    end_box(trial);
-    trial->verdict = verdict;
-    trial->over = true;
-    loop_post(trial->loop, &trial->telling, report_tried);
+    end_box(test);
+    test->verdict = verdict;
+    test->over = true;
+    loop_post(test->loop, &test->telling, report_tried);
 }
 
 /* Builds "a, b and c". */
@@ -99,12 +99,12 @@ static void add_to_list(struct strbuf *list, const char *name)
     strbuf_addf(list, "%s%s", list->len ? ", " : "", name);
 }
 
-static void tell_layers(struct self_test *trial)
+static void tell_layers(struct self_test *test)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf on = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf off = STRBUF_INIT;
-    const struct json *layers = json_parse(&arena, trial->layers, strlen(trial->layers), NULL);
+    const struct json *layers = json_parse(&arena, test->layers, strlen(test->layers), NULL);
     json_each (layer, layers) {
         if (layer->type == JSON_TRUE)
             add_to_list(&on, layer->key);
@@ -114,28 +114,28 @@ static void tell_layers(struct self_test *trial)
             add_to_list(&off, layer->key);
     }
     if (on.len)
-        strbuf_addf(&trial->text, "; layers: %s", on.buf);
+        strbuf_addf(&test->text, "; layers: %s", on.buf);
     if (off.len)
-        strbuf_addf(&trial->text, "; without: %s", off.buf);
+        strbuf_addf(&test->text, "; without: %s", off.buf);
     const char *degraded = json_str(json_get(layers, "degraded"), NULL);
     if (degraded)
-        strbuf_addf(&trial->text, " (%s)", degraded);
+        strbuf_addf(&test->text, " (%s)", degraded);
 }
 
 /* Adds warnings that the engine prints although it works, for example about a limit it leaves out. */
-static void tell_complaints(struct self_test *trial)
+static void tell_complaints(struct self_test *test)
 {
-    const char *text = box_complaints(trial->box);
+    const char *text = box_stderr(test->box);
     size_t len = strcspn(text, "\n");
     if (len)
-        strbuf_addf(&trial->text, "; %s says: %.*s", trial->engine->name, (int)(len < 200 ? len : 200), text);
+        strbuf_addf(&test->text, "; %s says: %.*s", test->engine->name, (int)(len < 200 ? len : 200), text);
 }
 
-static void inner_done(struct self_test *trial, const struct script_result *result)
+static void inner_done(struct self_test *test, const struct script_result *result)
 {
     if (!result->success) {
-        strbuf_addf(&trial->text, "a script in it fails: %s", result->error);
-        finish_test(trial, SELF_TEST_FAILED);
+        strbuf_addf(&test->text, "a script in it fails: %s", result->error);
+        finish_test(test, SELF_TEST_FAILED);
         return;
     }
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -144,24 +144,24 @@ static void inner_done(struct self_test *trial, const struct script_result *resu
     const struct json *found = json_parse(&arena, result->final_data, strlen(result->final_data), NULL);
     json_each (thing, found)
         add_to_list(thing->type == JSON_STRING ? &held : &open, thing->key);
-    strbuf_addf(&trial->text, "%s%s; ready in %lld ms; refused: %s", trial->engine->unsafe ? "UNSAFE: " : "",
-                trial->engine->about, (long long)trial->ready_ms, held.len ? held.buf : "nothing");
+    strbuf_addf(&test->text, "%s%s; ready in %lld ms; refused: %s", test->engine->unsafe ? "UNSAFE: " : "",
+                test->engine->about, (long long)test->ready_ms, held.len ? held.buf : "nothing");
     if (open.len)
-        strbuf_addf(&trial->text, "; NOT refused: %s", open.buf);
-    tell_layers(trial);
-    tell_complaints(trial);
-    trial->verdict = open.len || !held.len ? SELF_TEST_WEAK : SELF_TEST_WORKS;
-    if (!sandbox_engine_uses(trial->engine, "pids")) {
-        finish_test(trial, trial->verdict);
+        strbuf_addf(&test->text, "; NOT refused: %s", open.buf);
+    tell_layers(test);
+    tell_complaints(test);
+    test->verdict = open.len || !held.len ? SELF_TEST_WEAK : SELF_TEST_WORKS;
+    if (!sandbox_engine_uses(test->engine, "pids")) {
+        finish_test(test, test->verdict);
         return;
     }
-    end_box(trial);
-    trial->outer = true;
-    begin_box(trial);
+    end_box(test);
+    test->outer = true;
+    begin_box(test);
 }
 
 /* The engine should kill the script for its memory, so that is a success. */
-static void outer_done(struct self_test *trial, const struct script_result *result)
+static void outer_done(struct self_test *test, const struct script_result *result)
 {
     bool processes = false, memory = true;
     for (size_t i = 0; i < result->intermediate_count; i++)
@@ -169,78 +169,78 @@ static void outer_done(struct self_test *trial, const struct script_result *resu
     if (result->success)
         memory = result->final_data && result->final_data[0] == '"';
     if (processes && memory)
-        strbuf_addstr(&trial->text, "; its own limits on memory and processes hold");
+        strbuf_addstr(&test->text, "; its own limits on memory and processes hold");
     else
-        strbuf_addf(&trial->text, "; it IGNORES its limit on %s; only the limit of the harness works",
+        strbuf_addf(&test->text, "; it IGNORES its limit on %s; only the limit of the harness works",
                     processes ? "memory"
                     : memory  ? "processes"
                               : "memory and processes");
-    finish_test(trial, trial->verdict == SELF_TEST_WORKS && processes && memory ? SELF_TEST_WORKS : SELF_TEST_WEAK);
+    finish_test(test, test->verdict == SELF_TEST_WORKS && processes && memory ? SELF_TEST_WORKS : SELF_TEST_WEAK);
 }
 
 static void on_script_done(void *user, struct script_result *result)
 {
-    struct self_test *trial = user;
-    trial->run = NULL;
-    if (trial->ended)
-        loop_stop(trial->loop);
-    else if (trial->outer)
-        outer_done(trial, result);
+    struct self_test *test = user;
+    test->run = NULL;
+    if (test->ended)
+        loop_stop(test->loop);
+    else if (test->outer)
+        outer_done(test, result);
     else
-        inner_done(trial, result);
+        inner_done(test, result);
 }
 
 static void on_box_ready(void *user, struct box *box, const struct json *ready)
 {
     (void)ready;
-    struct self_test *trial = user;
+    struct self_test *test = user;
     CLEANUP(free)
-    char *script = trial->outer ? xasprintf(outer_script, OUTER_PIDS + 8, 2 * OUTER_MB)
-                                : xasprintf(inner_script, 2 * BOX_MEMORY_MB);
+    char *script = test->outer ? xasprintf(outer_script, OUTER_PIDS + 8, 2 * OUTER_MB)
+                               : xasprintf(inner_script, 2 * BOX_MEMORY_MB);
     struct script_request request = {.script = script, .timeout_s = SCRIPT_S};
-    struct script_listener listener = {.done = on_script_done, .user = trial};
-    if (!trial->outer) {
-        trial->ready_ms = (loop_now_us(trial->loop) - trial->started_us) / 1000;
-        trial->layers = xstrdup(box_layers(box));
+    struct script_listener listener = {.done = on_script_done, .user = test};
+    if (!test->outer) {
+        test->ready_ms = (loop_now_us(test->loop) - test->started_us) / 1000;
+        test->layers = xstrdup(box_layers(box));
     }
-    trial->run = script_run_start(trial->loop, box_channel(box), &request, &listener);
+    test->run = script_run_start(test->loop, box_channel(box), &request, &listener);
 }
 
 static void on_box_gone(void *user, struct box *box, const char *why)
 {
-    struct self_test *trial = user;
-    if (trial->run)
+    struct self_test *test = user;
+    if (test->run)
         return; /* the end of the run reports it */
-    if (trial->outer) {
-        strbuf_addf(&trial->text, "; cannot test its own limits: %s", why);
-        finish_test(trial, trial->verdict);
+    if (test->outer) {
+        strbuf_addf(&test->text, "; cannot test its own limits: %s", why);
+        finish_test(test, test->verdict);
         return;
     }
-    strbuf_addf(&trial->text, box_is_missing(box) ? "not installed (%s)" : "%s", why);
-    finish_test(trial, SELF_TEST_FAILED);
+    strbuf_addf(&test->text, box_is_missing(box) ? "not installed (%s)" : "%s", why);
+    finish_test(test, SELF_TEST_FAILED);
 }
 
 static void on_timeout(struct loop_timer *timer)
 {
-    struct self_test *trial = CONTAINER_OF(timer, struct self_test, limit);
-    if (trial->run) {
-        script_run_cancel(trial->run, "it takes too long"); /* `done` follows */
+    struct self_test *test = CONTAINER_OF(timer, struct self_test, limit);
+    if (test->run) {
+        script_run_cancel(test->run, "it takes too long"); /* `done` follows */
         return;
     }
-    strbuf_addf(&trial->text, "does not answer within %d s", LIMIT_S);
-    finish_test(trial, SELF_TEST_FAILED);
+    strbuf_addf(&test->text, "does not answer within %d s", LIMIT_S);
+    finish_test(test, SELF_TEST_FAILED);
 }
 
 /* Starts a sandbox with the engine's own command line, or with the harness's layers off. */
-static void begin_box(struct self_test *trial)
+static void begin_box(struct self_test *test)
 {
     struct err err = ERR_INIT;
-    struct box_options spec = trial->spec;
-    struct sandbox_engine engine = *trial->engine;
+    struct box_options spec = test->spec;
+    struct sandbox_engine engine = *test->engine;
     CLEANUP(free) char **argv = NULL;
     CLEANUP(free)
-    char *name = xasprintf(NAME_FORMAT, engine.name, (int)getpid(), trial->outer ? "-limits" : "");
-    if (trial->outer) {
+    char *name = xasprintf(NAME_FORMAT, engine.name, (int)getpid(), test->outer ? "-limits" : "");
+    if (test->outer) {
         size_t count = 0;
         while (engine.argv[count])
             count++;
@@ -253,51 +253,51 @@ static void begin_box(struct self_test *trial)
         spec.pids = OUTER_PIDS;
     }
     spec.engine = &engine;
-    spec.folder = trial->room = scratch_dirs_make(trial->rooms, name, &err);
+    spec.folder = test->room = scratch_dirs_make(test->scratch, name, &err);
     if (sandbox_engine_uses(&engine, "workspace"))
-        spec.workspace = trial->room;
-    trial->started_us = loop_now_us(trial->loop);
-    loop_timer_start(trial->loop, &trial->limit, trial->started_us + LIMIT_S * SECOND_US, on_timeout);
-    struct box_listener listener = {.ready = on_box_ready, .gone = on_box_gone, .user = trial};
+        spec.workspace = test->room;
+    test->started_us = loop_now_us(test->loop);
+    loop_timer_start(test->loop, &test->limit, test->started_us + LIMIT_S * SECOND_US, on_timeout);
+    struct box_listener listener = {.ready = on_box_ready, .gone = on_box_gone, .user = test};
     if (!err.text[0])
-        trial->box = box_start(trial->loop, &spec, name, &listener, &err);
-    if (trial->box)
+        test->box = box_start(test->loop, &spec, name, &listener, &err);
+    if (test->box)
         return;
-    strbuf_addf(&trial->text, "%s", err.text);
-    finish_test(trial, SELF_TEST_FAILED);
+    strbuf_addf(&test->text, "%s", err.text);
+    finish_test(test, SELF_TEST_FAILED);
 }
 
-void self_test_start(struct self_test *trial, struct loop *loop, struct scratch_dirs *rooms,
+void self_test_start(struct self_test *test, struct loop *loop, struct scratch_dirs *scratch,
                      const struct box_options *spec, bool named, void (*tried)(void *user), void *user)
 {
-    *trial = (struct self_test){
-        .engine = spec->engine, .loop = loop, .rooms = rooms, .spec = *spec, .tried = tried, .user = user};
-    strbuf_init(&trial->text);
+    *test = (struct self_test){
+        .engine = spec->engine, .loop = loop, .scratch = scratch, .spec = *spec, .tried = tried, .user = user};
+    strbuf_init(&test->text);
     CLEANUP(free) char *program = child_find_program(spec->engine->argv[0], NULL);
     if (!spec->engine->remote || named) {
-        begin_box(trial);
+        begin_box(test);
         return;
     }
     if (program)
-        strbuf_addf(&trial->text, "%s; not tested: it runs elsewhere (keyturn engines NAME tests it)",
+        strbuf_addf(&test->text, "%s; not tested: it runs elsewhere (keyturn engines NAME tests it)",
                     spec->engine->about);
     else
-        strbuf_addf(&trial->text, "not installed (%s is not in PATH)", spec->engine->argv[0]);
-    finish_test(trial, program ? SELF_TEST_UNTRIED : SELF_TEST_FAILED);
+        strbuf_addf(&test->text, "not installed (%s is not in PATH)", spec->engine->argv[0]);
+    finish_test(test, program ? SELF_TEST_UNTRIED : SELF_TEST_FAILED);
 }
 
-void self_test_end(struct self_test *trial)
+void self_test_end(struct self_test *test)
 {
-    trial->ended = true;
-    if (trial->run) {
-        script_run_cancel(trial->run, "ended");
-        while (trial->run)
-            loop_run(trial->loop);
+    test->ended = true;
+    if (test->run) {
+        script_run_cancel(test->run, "ended");
+        while (test->run)
+            loop_run(test->loop);
     }
-    loop_unpost(trial->loop, &trial->telling);
-    end_box(trial);
-    strbuf_release(&trial->text);
-    free(trial->layers);
+    loop_unpost(test->loop, &test->telling);
+    end_box(test);
+    strbuf_release(&test->text);
+    free(test->layers);
 }
 
 /* ---- the sandbox for programs ---- */
@@ -333,7 +333,7 @@ static void on_said(void *user, const char *line)
     running->said = xstrdup(line);
 }
 
-static int judge_program(struct program_trial *trial, struct running *running, struct err *err)
+static int judge_program(struct program_self_test *test, struct running *running, struct err *err)
 {
     const struct program_result *result = &running->result;
     const struct process_end *end = &result->end;
@@ -346,18 +346,18 @@ static int judge_program(struct program_trial *trial, struct running *running, s
         return err_set(err, "%s", end->why);
     if (end->exit_code != 0)
         return err_set(err, "a program in it fails%s%s", line ? ": " : "", line ? line : "");
-    trial->ignores = line && tells_of_limits(line);
-    trial->says = steal(&line);
+    test->ignores = line && tells_of_limits(line);
+    test->says = steal(&line);
     return 0;
 }
 
-static int run_in(struct program_trial *trial, struct workspace *ws, struct err *err)
+static int run_in(struct program_self_test *test, struct workspace *ws, struct err *err)
 {
     struct running running = {.loop = loop_new(clock_system())};
     struct programs *programs = programs_new(&(struct programs_options){.loop = running.loop,
-                                                                        .engine = trial->engine,
-                                                                        .network = trial->network,
-                                                                        .limits = trial->limits,
+                                                                        .engine = test->engine,
+                                                                        .network = test->network,
+                                                                        .limits = test->limits,
                                                                         .engine_says = on_said,
                                                                         .engine_user = &running},
                                              err);
@@ -366,7 +366,7 @@ static int run_in(struct program_trial *trial, struct workspace *ws, struct err 
     if (programs && program_run(programs, ws, &spec, on_program_done, &running, err)) {
         while (!running.over)
             loop_run(running.loop);
-        status = judge_program(trial, &running, err);
+        status = judge_program(test, &running, err);
         program_result_release(&running.result);
     }
     programs_free(programs);
@@ -376,25 +376,25 @@ static int run_in(struct program_trial *trial, struct workspace *ws, struct err 
 }
 
 /* Uses the folder of session workspaces: if Keyturn is killed, leftovers are removed together with theirs. */
-int program_trial_run(struct program_trial *trial, struct err *err)
+int program_self_test_run(struct program_self_test *test, struct err *err)
 {
     CLEANUP(free) char *folder = file_xdg_path(FILE_CACHE, "workspaces");
-    struct scratch_dirs *rooms = scratch_dirs_open(folder, err);
-    CLEANUP(free) char *base = rooms ? scratch_dirs_make(rooms, "trial", err) : NULL;
+    struct scratch_dirs *scratch = scratch_dirs_open(folder, err);
+    CLEANUP(free) char *base = scratch ? scratch_dirs_make(scratch, "test", err) : NULL;
     struct workspace_options options = {.base = base,
-                                        .other_user = sandbox_program_is_other_user(trial->engine),
-                                        .seen_at = trial->engine->program->workspace};
+                                        .other_user = sandbox_program_is_other_user(test->engine),
+                                        .seen_at = test->engine->program->workspace};
     struct workspace *ws =
-        base ? workspace_create(&options, "trial", &(struct workspace_policy){.isolated = !trial->engine->unsafe}, err)
+        base ? workspace_create(&options, "test", &(struct workspace_policy){.isolated = !test->engine->unsafe}, err)
              : NULL;
-    int status = ws ? run_in(trial, ws, err) : -1;
+    int status = ws ? run_in(test, ws, err) : -1;
     workspace_free(ws);
-    if (rooms)
-        scratch_dirs_close(rooms);
+    if (scratch)
+        scratch_dirs_close(scratch);
     return status;
 }
 
-void program_trial_release(struct program_trial *trial)
+void program_self_test_release(struct program_self_test *test)
 {
-    free(trial->says);
+    free(test->says);
 }

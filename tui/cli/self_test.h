@@ -9,7 +9,7 @@
 
 struct scratch_dirs;
 
-enum self_test_verdict {
+enum self_test_result {
     SELF_TEST_FAILED, /* no sandbox starts */
     SELF_TEST_WORKS,
     SELF_TEST_WEAK,    /* a sandbox starts, but does not block everything */
@@ -18,13 +18,13 @@ enum self_test_verdict {
 
 struct self_test {
     const struct sandbox_engine *engine;
-    enum self_test_verdict verdict;
+    enum self_test_result verdict;
     bool over;
     struct strbuf text; /* the result on one line, for the user */
     char *layers;       /* JSON; set once a sandbox was ready */
 
     struct loop *loop;
-    struct scratch_dirs *rooms;
+    struct scratch_dirs *scratch;
     struct box_options spec;
     struct box *box;
     struct script_run *run;
@@ -40,13 +40,13 @@ struct self_test {
 
 /* Starts the test. `tried` is called from the loop when it is over. `named`: the user named this engine, so it is
  * tested even if it is on another machine. */
-void self_test_start(struct self_test *trial, struct loop *loop, struct scratch_dirs *rooms,
+void self_test_start(struct self_test *test, struct loop *loop, struct scratch_dirs *scratch,
                      const struct box_options *spec, bool named, void (*tried)(void *user), void *user);
 /* Takes everything down, finished or not. */
-void self_test_end(struct self_test *trial);
+void self_test_end(struct self_test *test);
 
 /* A test of the sandbox for programs: runs a program that does nothing. */
-struct program_trial {
+struct program_self_test {
     const struct sandbox_engine *engine; /* the engine that runs programs */
     struct network_rules network;
     struct program_limits limits;
@@ -57,5 +57,5 @@ struct program_trial {
 
 /* Runs the test and takes everything down. Returns 0, or -1 and the reason in the engine's words. Blocks for a bounded
  * time. */
-int program_trial_run(struct program_trial *trial, struct err *err) CHECKED;
-void program_trial_release(struct program_trial *trial);
+int program_self_test_run(struct program_self_test *test, struct err *err) CHECKED;
+void program_self_test_release(struct program_self_test *test);

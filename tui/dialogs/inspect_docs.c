@@ -30,7 +30,7 @@ static const struct session_call *call_of(const struct view *view, struct select
     return about && what.call < view->session->call_count ? &view->session->calls[what.call] : NULL;
 }
 
-static const struct session_ask *ask_of(const struct view *view, const struct session_call *call)
+static const struct session_question *ask_of(const struct view *view, const struct session_call *call)
 {
     return call->ask < view->session->ask_count ? &view->session->asks[call->ask] : NULL;
 }
@@ -162,7 +162,7 @@ static void put_call_head(struct document *out, const struct view *view, struct 
 
 static void put_decision(struct document *out, const struct view *view, const struct session_call *call)
 {
-    const struct session_ask *ask = ask_of(view, call);
+    const struct session_question *ask = ask_of(view, call);
     if (!ask)
         return;
     document_head(out, "question");
@@ -248,7 +248,7 @@ static void put_streams(struct printing *printing)
     program_lines_reset(&printing->text);
 }
 
-static void put_told(const struct call_output *told, int64_t seq, void *data)
+static void put_output(const struct call_output *told, int64_t seq, void *data)
 {
     struct printing *printing = data;
     (void)seq;
@@ -273,7 +273,7 @@ static void put_printed(struct document *out, const struct view *view, struct se
 {
     struct printing printing = {.out = out};
     program_lines_init(&printing.text);
-    bool earlier = call_output_each(view, what.call, put_told, &printing) || printing.text.dropped;
+    bool earlier = call_output_each(view, what.call, put_output, &printing) || printing.text.dropped;
     put_streams(&printing);
     program_lines_release(&printing.text);
     if (earlier) {
@@ -348,7 +348,7 @@ static void put_value(struct document *out, const struct call_output *told)
         document_plain(out, told->data, 0);
 }
 
-static void put_script_told(const struct call_output *told, int64_t seq, void *data)
+static void put_script_output(const struct call_output *told, int64_t seq, void *data)
 {
     struct telling *telling = data;
     (void)seq;
@@ -412,7 +412,7 @@ void inspect_script(struct document *out, const struct view *view, struct select
         }
     document_head(out, failed ? "script (> is where it failed)" : "script");
     put_source(out, source, failed, error);
-    if (call_output_each(view, what.call, put_script_told, &telling)) {
+    if (call_output_each(view, what.call, put_script_output, &telling)) {
         document_head(out, "earlier output is not shown: filter the events by this call");
     }
     if (!telling.any)
@@ -437,7 +437,7 @@ void inspect_raw(struct document *out, const struct view *view, struct selection
         add_raw_line(out, view, what.seq, false);
         return;
     }
-    const struct session_ask *ask = ask_of(view, call);
+    const struct session_question *ask = ask_of(view, call);
     const uint32_t seqs[] = {
         call->responded_seq,           call->started_seq,          call->proposed_seq, ask ? ask->decided_seq : 0,
         ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0, call->finished_seq, ask ? ask->undone_seq : 0};
@@ -462,7 +462,7 @@ bool inspect_diff(struct diffview *out, const struct view *view, struct selectio
     const struct session_call *call = writing_call(view, what);
     if (!call || !call->proposed_seq)
         return false;
-    const struct session_ask *ask = ask_of(view, call);
+    const struct session_question *ask = ask_of(view, call);
     uint32_t seq = ask && ask->proposed_seq ? ask->proposed_seq : call->proposed_seq;
     const struct event *proposed = view_event_of(view, seq, EVENT_WRITE_PROPOSED);
     const struct event *decided = view_event_of(view, ask ? ask->decided_seq : 0, EVENT_WRITE_DECIDED);
@@ -519,7 +519,7 @@ uint64_t inspect_state(const struct view *view, struct selection what)
     uint32_t diverged = view->divergences ? (uint32_t)divergences_count(view->divergences) : 0;
     if (!call)
         return 1 + diverged;
-    const struct session_ask *ask = ask_of(view, call);
+    const struct session_question *ask = ask_of(view, call);
     const uint32_t parts[] = {call->started_seq,
                               call->finished_seq,
                               call->proposed_seq,

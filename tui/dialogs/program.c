@@ -506,7 +506,7 @@ static void copy(struct program_dialog *shown, struct ui *ui)
 }
 
 /* Opens the line for the shown program. Text meant for another program is in the history. */
-static void begin(struct program_dialog *shown, uint32_t program)
+static void begin_typing(struct program_dialog *shown, uint32_t program)
 {
     shown->program = program;
     list_init(&shown->dialog.list, true);
@@ -629,7 +629,7 @@ static bool program_key(struct dialog *dialog, const struct key *key, enum actio
     case ACTION_PANE_NEXT:
     case ACTION_PANE_PREVIOUS:
         if (count > 1)
-            begin(shown, (shown->program + (action == ACTION_PANE_NEXT ? 1 : count - 1)) % count);
+            begin_typing(shown, (shown->program + (action == ACTION_PANE_NEXT ? 1 : count - 1)) % count);
         return true;
     case ACTION_SEARCH:
         input_set(&shown->search_line, "");
@@ -678,6 +678,6 @@ struct dialog *dialog_program_new(uint32_t program, struct program_kept *kept)
     program_text_init(&shown->text);
     strbuf_init(&shown->footer);
     input_init(&shown->search_line, false);
-    begin(shown, program);
+    begin_typing(shown, program);
     return &shown->dialog;
 }

@@ -77,18 +77,18 @@ static void add_amount(struct strbuf *out, enum unit unit, double amount)
     }
 }
 
-struct reading {
+struct budget_reading {
     const struct gauge *gauge;
     double used, limit, share; /* share NaN: no limit */
     bool unknown;              /* cost: the prices are not known */
 };
 
-static struct reading read_gauge(const struct view *view, size_t index)
+static struct budget_reading read_gauge(const struct view *view, size_t index)
 {
     const struct gauge *gauge = &gauges[index];
-    struct reading reading = {.gauge = gauge,
-                              .used = view->session->budget.used[gauge->key],
-                              .limit = view->session->budget.limit[gauge->key]};
+    struct budget_reading reading = {.gauge = gauge,
+                                     .used = view->session->budget.used[gauge->key],
+                                     .limit = view->session->budget.limit[gauge->key]};
     if (gauge->key == BUDGET_WALL_MS)
         reading.used = wall_ms(view);
     reading.unknown = gauge->unit == UNIT_MONEY && isnan(reading.used);
@@ -98,20 +98,20 @@ static struct reading read_gauge(const struct view *view, size_t index)
     return reading;
 }
 
-static enum look look_of(const struct reading *reading)
+static enum look look_of(const struct budget_reading *reading)
 {
     return gauge_look(reading->share);
 }
 
-static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, int width, const struct reading *reading,
-                      bool held)
+static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, int width,
+                      const struct budget_reading *reading, bool held)
 {
     gauge_paint(canvas, in, row, col, width, reading->share,
                 held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL);
 }
 
 /* "12.4 / 60 s", "$0.016 / 0.10", "2"; without room for a remark, "12.4/60 held" */
-static void add_numbers(struct strbuf *out, const struct reading *reading, bool brief, bool held)
+static void add_numbers(struct strbuf *out, const struct budget_reading *reading, bool brief, bool held)
 {
     enum unit unit = reading->gauge->unit;
     if (reading->unknown) {
@@ -133,7 +133,7 @@ static void add_numbers(struct strbuf *out, const struct reading *reading, bool 
 }
 
 /* Adds the rate, or how long the rest lasts. A more important remark replaces it. */
-static void add_remark(struct strbuf *out, const struct reading *reading, double wall, bool held, bool running)
+static void add_remark(struct strbuf *out, const struct budget_reading *reading, double wall, bool held, bool running)
 {
     enum budget_key key = reading->gauge->key;
     if (reading->share >= GAUGE_NEAR)
@@ -157,7 +157,7 @@ static void add_remark(struct strbuf *out, const struct reading *reading, double
 
 static void paint_gauge(const struct view *view, struct canvas *canvas, struct rect in, int row, size_t index)
 {
-    struct reading reading = read_gauge(view, index);
+    struct budget_reading reading = read_gauge(view, index);
     CLEANUP(strbuf) struct strbuf numbers = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf remark = STRBUF_INIT;
     bool wide = in.cols >= WIDE, held = is_held(view), running = session_turn_running(view->session);
@@ -225,7 +225,7 @@ static void budget_paint(struct pane *pane, const struct view *view, struct canv
 /* Adds the fullest gauge, if it is high enough to mention. */
 static void budget_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
-    struct reading most = {.share = GAUGE_NEAR};
+    struct budget_reading most = {.share = GAUGE_NEAR};
     if (!session_turn(view->session))
         return;
     if (pane_sifted(pane)) {
@@ -233,7 +233,7 @@ static void budget_note(struct pane *pane, const struct view *view, struct strbu
         return;
     }
     for (size_t i = 0; i < COUNT_OF(gauges); i++) {
-        struct reading reading = read_gauge(view, i);
+        struct budget_reading reading = read_gauge(view, i);
         if (reading.share >= most.share)
             most = reading;
     }

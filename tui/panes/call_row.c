@@ -39,7 +39,7 @@ bool call_row_newest(struct strbuf *out, struct call_output *told, const struct 
                      const struct session_call *call)
 {
     bool failed = call->state == CALL_FAILED && call->outputs > 1;
-    uint32_t seq = failed || call->told_seq > call->error_seq ? call->told_seq : call->error_seq;
+    uint32_t seq = failed || call->printed_seq > call->error_seq ? call->printed_seq : call->error_seq;
     const struct event *event = view_event(view, seq);
     if (!event || !call_output_read(told, event, view_arena(view)))
         return false;

@@ -433,7 +433,7 @@ static bool is_before(struct spot a, struct spot b)
 }
 
 /* After a resize or a step back in a replay the line may no longer exist. */
-static void settle(struct conversation_pane *conversation, const struct view *view, struct spot *spot)
+static void settle_scroll(struct conversation_pane *conversation, const struct view *view, struct spot *spot)
 {
     if (spot->item >= conversation_count(view->session)) {
         *spot = last_spot(conversation, view);
@@ -459,8 +459,8 @@ static void scroll(struct conversation_pane *conversation, const struct view *vi
     struct spot *top = &conversation->top, *cursor = &conversation->cursor;
     if (conversation->pane.list.follow)
         *cursor = last_spot(conversation, view);
-    settle(conversation, view, top);
-    settle(conversation, view, cursor);
+    settle_scroll(conversation, view, top);
+    settle_scroll(conversation, view, cursor);
     if (is_before(*cursor, *top))
         *top = *cursor;
     struct spot first = *cursor; /* the first line that may be at the top with the cursor still visible */
@@ -549,7 +549,7 @@ static void conversation_move(struct pane *pane, const struct view *view, enum a
     int page = pane->height > 1 ? pane->height - 1 : 1;
     if (!pane->list.count || !conversation_count(view->session)) /* going back in a recording removes items */
         return;
-    settle(conversation, view, cursor);
+    settle_scroll(conversation, view, cursor);
     switch (action) {
     case ACTION_UP:
         go_up(conversation, view, cursor);
@@ -571,7 +571,7 @@ static void conversation_move(struct pane *pane, const struct view *view, enum a
         break;
     case ACTION_HOME:
         *cursor = (struct spot){0, 0};
-        settle(conversation, view, cursor);
+        settle_scroll(conversation, view, cursor);
         break;
     case ACTION_END:
         *cursor = last_spot(conversation, view);
@@ -629,7 +629,7 @@ static bool conversation_search(struct pane *pane, const struct view *view, cons
     struct spot *cursor = &conversation->cursor;
     if (!pane->list.count || !conversation_count(view->session))
         return false;
-    settle(conversation, view, cursor);
+    settle_scroll(conversation, view, cursor);
     if (!find_in_item(block_at(conversation, view, cursor->item), text, back, cursor->line, &cursor->line))
         return false;
     pane->list.follow = false;
@@ -659,7 +659,7 @@ static void conversation_click(struct pane *pane, const struct view *view, int r
     if (!pane->list.count || !conversation_count(view->session))
         return;
     struct spot spot = conversation->top;
-    settle(conversation, view, &spot);
+    settle_scroll(conversation, view, &spot);
     for (int i = 0; i < row; i++)
         if (!go_down(conversation, view, &spot))
             break;

@@ -243,14 +243,15 @@ static long new_number(const struct diffview_piece *piece, const struct diff_lin
 }
 
 /* A line with its secrets redacted for display. The file gets the original text. */
-static const struct diff_line *veiled_line(const struct diff_line *line, struct diff_line *veiled, struct strbuf *text)
+static const struct diff_line *redacted_line(const struct diff_line *line, struct diff_line *redacted,
+                                             struct strbuf *text)
 {
     if (!redact_text(text, line->text, line->len))
         return line;
-    *veiled = *line;
-    veiled->text = text->buf;
-    veiled->len = text->len;
-    return veiled;
+    *redacted = *line;
+    redacted->text = text->buf;
+    redacted->len = text->len;
+    return redacted;
 }
 
 static void paint_line(struct painter *painter, int row, const struct diffview_piece *piece, size_t index)
@@ -258,9 +259,9 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
     const struct diffview *view = painter->view;
     const struct diff *diff = view->files[piece->file].diff;
     const struct diff_hunk *hunk = &diff->hunks[piece->hunk];
-    CLEANUP(strbuf) struct strbuf veiled_text = STRBUF_INIT;
-    struct diff_line veiled;
-    const struct diff_line *line = veiled_line(&diff->lines[index], &veiled, &veiled_text);
+    CLEANUP(strbuf) struct strbuf redacted_text = STRBUF_INIT;
+    struct diff_line redacted;
+    const struct diff_line *line = redacted_line(&diff->lines[index], &redacted, &redacted_text);
     struct looks looks = {LOOK_DIFF, LOOK_DIFF};
     enum look gutter = LOOK_DIFF_GUTTER;
     struct word_diff mark = {.count = 0};
@@ -274,7 +275,7 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
     if (!piece->keep) {
         looks = (struct looks){LOOK_DIFF_DROPPED, LOOK_DIFF_DROPPED};
         gutter = LOOK_DIFF_DROPPED;
-    } else if (line->origin != ' ' && line != &veiled) {
+    } else if (line->origin != ' ' && line != &redacted) {
         find_words(painter, diff, hunk, index, &mark);
     }
     int digits = view->digits;

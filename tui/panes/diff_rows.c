@@ -31,7 +31,7 @@ bool diffview_protected(const struct diffview_file *file)
     return file->guard && strcmp(file->guard, guard_name(GUARD_PROTECTED)) == 0;
 }
 
-static void forget(struct diffview *view)
+static void forget_rows(struct diffview *view)
 {
     for (size_t i = 0; i < view->file_count; i++) {
         diff_free(view->files[i].diff);
@@ -50,7 +50,7 @@ static void forget(struct diffview *view)
 
 void diffview_release(struct diffview *view)
 {
-    forget(view);
+    forget_rows(view);
     free(view->files);
     free(view->pieces);
     diffview_init(view);
@@ -264,7 +264,7 @@ static void load_recorded_notes(struct diffview_file *file, const struct event_p
 
 void diffview_load(struct diffview *view, const struct change_set *set, struct diff *const *diffs)
 {
-    forget(view);
+    forget_rows(view);
     view->set = change_set_copy(set);
     for (size_t i = 0; i < set->count; i++) {
         const struct change *change = &set->items[i];
@@ -317,7 +317,7 @@ static void load_file(struct diffview *view, const struct event_proposed_file *i
 
 void diffview_load_recorded(struct diffview *view, const struct event_proposed_file_list *files)
 {
-    forget(view);
+    forget_rows(view);
     for (size_t i = 0; i < files->count; i++)
         load_file(view, &files->items[i]);
     find_moves(view);

@@ -149,20 +149,20 @@ bool filter_kind_fits(const char *kind, const char *name, size_t len)
     return len >= want && want && memcmp(name, kind, want) == 0 && (len == want || name[want] == '.');
 }
 
-struct plain {
+struct filter_plain {
     const char *text;
     size_t len;
 };
 
 static bool plain_fits(const struct filter_term *term, void *data)
 {
-    const struct plain *plain = data;
+    const struct filter_plain *plain = data;
     return text_match_find(plain->text, plain->len, term->text);
 }
 
 bool filter_text_fits(const struct filter *filter, const char *text, size_t len)
 {
-    return filter_fits(filter, plain_fits, &(struct plain){text, len});
+    return filter_fits(filter, plain_fits, &(struct filter_plain){text, len});
 }
 
 /* ---- lines of the journal ---- */
@@ -223,7 +223,7 @@ static bool has_text(const char *line, size_t len, const char *needle)
     return false;
 }
 
-struct line {
+struct filter_line {
     const struct view *view;
     const char *text;
     size_t len;
@@ -231,7 +231,7 @@ struct line {
     size_t type_len;
 };
 
-static bool is_type(const struct line *line, const char *type)
+static bool is_type(const struct filter_line *line, const char *type)
 {
     return line->type_len == strlen(type) && memcmp(line->type, type, line->type_len) == 0;
 }
@@ -246,7 +246,7 @@ static void quote(struct strbuf *out, const char *call, bool today)
 }
 
 /* True for events of the call, and for events that mention it among others. */
-static bool line_of_call(const struct line *line, const char *call)
+static bool line_of_call(const struct filter_line *line, const char *call)
 {
     const char *value;
     size_t len;
@@ -277,7 +277,7 @@ static bool line_of_call(const struct line *line, const char *call)
 
 static bool line_fits(const struct filter_term *term, void *data)
 {
-    struct line *line = data;
+    struct filter_line *line = data;
     if (term->kind != FILTER_TEXT && !line->type &&
         !find_member(line->text, line->len, "type", &line->type, &line->type_len)) {
         line->type = "";
@@ -297,7 +297,7 @@ static bool line_fits(const struct filter_term *term, void *data)
 
 bool filter_line_fits(const struct filter *filter, const struct view *view, const char *text, size_t len)
 {
-    struct line line = {view, text, len, NULL, 0};
+    struct filter_line line = {view, text, len, NULL, 0};
     return filter_fits(filter, line_fits, &line);
 }
 
@@ -402,7 +402,7 @@ void row_filter_begin(struct row_filter *sift)
     row_filter_search_stop(sift);
 }
 
-static void forget(struct row_filter *sift, const struct row_filter_rows *rows)
+static void forget_matches(struct row_filter *sift, const struct row_filter_rows *rows)
 {
     if (sift->of != rows->of) {
         matches_reset(&sift->matches);
@@ -419,7 +419,7 @@ static void forget(struct row_filter *sift, const struct row_filter_rows *rows)
 bool row_filter_look(struct row_filter *sift, const struct row_filter_rows *rows, size_t most)
 {
     struct asked asked = {rows, &sift->filter, 0};
-    forget(sift, rows);
+    forget_matches(sift, rows);
     sift->working = sift->filtered && sift->matches.scanned < rows->total;
     /* Pieces are also bounded in bytes, because rows may be long. */
     while (sift->working && most && asked.bytes < PIECE_BYTES) {

@@ -32,7 +32,7 @@ struct tools_pane {
 };
 
 /* State while a frame is painted. */
-struct sheet {
+struct tools_sheet {
     struct tools_pane *tools;
     const struct view *view;
     struct canvas *canvas;
@@ -112,7 +112,7 @@ static size_t lines_of(struct tools_pane *tools, const struct view *view, uint32
 
 /* ---- the cursor ---- */
 
-static size_t told_count(struct tools_pane *tools, const struct view *view, size_t index)
+static size_t report_count(struct tools_pane *tools, const struct view *view, size_t index)
 {
     const struct call_output_rows *rows =
         index < tools->pane.list.count ? unfolded_rows(tools, view, call_at(tools, index)) : NULL;
@@ -120,9 +120,9 @@ static size_t told_count(struct tools_pane *tools, const struct view *view, size
 }
 
 /* A cursor that moved to another call is on the call itself, and a cursor at the end stays at the end. */
-static void settle(struct tools_pane *tools, const struct view *view)
+static void settle_cursor(struct tools_pane *tools, const struct view *view)
 {
-    size_t told = told_count(tools, view, tools->pane.list.cursor);
+    size_t told = report_count(tools, view, tools->pane.list.cursor);
     uint32_t call = tools->pane.list.count ? call_at(tools, tools->pane.list.cursor) : 0;
     if (call != tools->call) {
         tools->inside = 0;
@@ -151,7 +151,7 @@ static bool toggle(struct tools_pane *tools, const struct view *view)
         GROW(tools->open, tools->open_count, tools->open_room);
         tools->open[tools->open_count++] = (struct call_output_rows){.call = call};
     }
-    settle(tools, view);
+    settle_cursor(tools, view);
     return true;
 }
 
@@ -159,7 +159,7 @@ static bool toggle(struct tools_pane *tools, const struct view *view)
 static void step(struct tools_pane *tools, const struct view *view, bool down, int height)
 {
     struct list *list = &tools->pane.list;
-    size_t told = told_count(tools, view, list->cursor), before = list->cursor;
+    size_t told = report_count(tools, view, list->cursor), before = list->cursor;
     if (down ? tools->inside < told : tools->inside > 0) {
         tools->inside = down ? tools->inside + 1 : tools->inside - 1;
         tools->tail = tools->inside == told;
@@ -167,16 +167,16 @@ static void step(struct tools_pane *tools, const struct view *view, bool down, i
         return;
     }
     pane_list_action(&tools->pane, down ? ACTION_DOWN : ACTION_UP, height);
-    settle(tools, view);
+    settle_cursor(tools, view);
     if (!down && list->cursor != before)
-        tools->inside = told_count(tools, view, list->cursor);
+        tools->inside = report_count(tools, view, list->cursor);
 }
 
 static void tools_move(struct pane *pane, const struct view *view, enum action action)
 {
     struct tools_pane *tools = tools_of(pane);
     int height = pane->height - tools->heads;
-    settle(tools, view);
+    settle_cursor(tools, view);
     switch (action) {
     case ACTION_UP:
     case ACTION_DOWN:
@@ -193,8 +193,8 @@ static void tools_move(struct pane *pane, const struct view *view, enum action a
     case ACTION_END:
         pane_list_action(pane, action, height);
         tools->tail = false;
-        settle(tools, view);
-        tools->inside = action == ACTION_END ? told_count(tools, view, pane->list.cursor) : 0;
+        settle_cursor(tools, view);
+        tools->inside = action == ACTION_END ? report_count(tools, view, pane->list.cursor) : 0;
         tools->tail = tools->inside > 0;
         return;
     default:
@@ -206,7 +206,7 @@ static const struct call_output_row *selected_line(struct tools_pane *tools, con
 {
     if (!tools->pane.list.count)
         return NULL;
-    settle(tools, view);
+    settle_cursor(tools, view);
     const struct call_output_rows *rows = unfolded_rows(tools, view, tools->call);
     return rows && tools->inside && tools->inside <= rows->count ? &rows->rows[tools->inside - 1] : NULL;
 }
@@ -220,8 +220,8 @@ static void tools_click(struct pane *pane, const struct view *view, int row, int
         size_t lines = lines_of(tools, view, call_at(tools, at));
         if (want < lines) {
             list_select(&pane->list, at, pane->height);
-            settle(tools, view);
-            tools->inside = want <= told_count(tools, view, at) ? want : 0;
+            settle_cursor(tools, view);
+            tools->inside = want <= report_count(tools, view, at) ? want : 0;
             tools->tail = false;
             return;
         }
@@ -232,7 +232,7 @@ static void tools_click(struct pane *pane, const struct view *view, int row, int
 /* ---- scrolling ---- */
 
 /* Scrolls one line down, or one call if it is folded. Returns the number of lines that left the screen. */
-static size_t go_on(struct tools_pane *tools, const struct view *view)
+static size_t continue_row(struct tools_pane *tools, const struct view *view)
 {
     size_t lines = lines_of(tools, view, call_at(tools, tools->top));
     if (find_unfolded(tools, call_at(tools, tools->top)) && tools->skip + 1 < lines) {
@@ -274,7 +274,7 @@ static void scroll(struct tools_pane *tools, const struct view *view, int height
         tools->top = tools->skip = 0;
         return;
     }
-    settle(tools, view);
+    settle_cursor(tools, view);
     if (list->cursor < tools->top || (list->cursor == tools->top && tools->inside < tools->skip)) {
         tools->top = list->cursor;
         tools->skip = tools->inside;
@@ -288,7 +288,7 @@ static void scroll(struct tools_pane *tools, const struct view *view, int height
         used += lines_of(tools, view, call_at(tools, row));
     used += need - tools->skip;
     while (used > room && (tools->top < list->cursor || tools->skip < tools->inside))
-        used -= go_on(tools, view);
+        used -= continue_row(tools, view);
     used += own - need;
     for (size_t row = list->cursor + 1; row < list->count && used <= room; row++)
         used += lines_of(tools, view, call_at(tools, row));
@@ -314,8 +314,8 @@ static struct call_columns measure(const struct tools_pane *tools, const struct 
 }
 
 /* Paints a line below a call. `more`: the number of lines that it replaces. */
-static void paint_child(const struct sheet *sheet, struct rect at, enum sign sign, enum look look, const char *label,
-                        const char *text, size_t len, uint32_t more)
+static void paint_child(const struct tools_sheet *sheet, struct rect at, enum sign sign, enum look look,
+                        const char *label, const char *text, size_t len, uint32_t more)
 {
     struct canvas *canvas = sheet->canvas;
     int col = sheet->columns.at_tool, end = at.cols, left = sheet->tools->pane.list.left;
@@ -333,7 +333,7 @@ static void paint_child(const struct sheet *sheet, struct rect at, enum sign sig
 }
 
 /* Paints line `number` of an expanded call. */
-static void paint_told(struct sheet *sheet, struct rect at, const struct call_output_rows *rows, size_t number)
+static void paint_output(struct tools_sheet *sheet, struct rect at, const struct call_output_rows *rows, size_t number)
 {
     const struct call_output_row *row = &rows->rows[number];
     const struct call_output *told = &sheet->told;
@@ -356,7 +356,7 @@ static void paint_told(struct sheet *sheet, struct rect at, const struct call_ou
 }
 
 /* Paints line `number` of a call: the call itself, a line of output, or the reason why it failed. */
-static void paint_line(struct sheet *sheet, struct rect at, uint32_t index, size_t number)
+static void paint_line(struct tools_sheet *sheet, struct rect at, uint32_t index, size_t number)
 {
     const struct session_call *call = &sheet->view->session->calls[index];
     const struct call_output_rows *rows = unfolded_rows(sheet->tools, sheet->view, index);
@@ -365,7 +365,7 @@ static void paint_line(struct sheet *sheet, struct rect at, uint32_t index, size
     if (number == 0) {
         call_row_paint(sheet->view, sheet->canvas, at, &sheet->columns, index, sheet->tools->pane.list.left);
     } else if (number <= told && rows) {
-        paint_told(sheet, at, rows, number - 1);
+        paint_output(sheet, at, rows, number - 1);
     } else if (number <= told) {
         struct call_output newest = {.label = ""};
         call_row_newest(&words, &newest, sheet->view, call);
@@ -395,7 +395,7 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
         canvas_str(canvas, in, 1, 1, LOOK_DIM, "Each call gets a row; Enter shows it in full.");
         return;
     }
-    struct sheet sheet = {.tools = tools, .view = view, .canvas = canvas, .columns = measure(tools, view, body)};
+    struct tools_sheet sheet = {.tools = tools, .view = view, .canvas = canvas, .columns = measure(tools, view, body)};
     if (heads)
         call_row_paint_heads(canvas, rect_make(in.row, in.col, 1, in.cols), &sheet.columns);
     size_t number = tools->skip, index = tools->top;

@@ -125,18 +125,18 @@ int64_t wave_call_end(const struct session *session, const struct session_call *
     return turn->finished_seq ? turn->finished_t : now_t;
 }
 
-const struct session_ask *wave_last_ask(const struct session *session, const struct session_call *call)
+const struct session_question *wave_last_question(const struct session *session, const struct session_call *call)
 {
     return call->ask < session->ask_count ? &session->asks[call->ask] : NULL;
 }
 
-const struct session_ask *wave_ask_before(const struct session *session, const struct session_ask *ask)
+const struct session_question *wave_ask_before(const struct session *session, const struct session_question *ask)
 {
     return ask->before < session->ask_count ? &session->asks[ask->before] : NULL;
 }
 
-static int64_t ask_held(const struct session *session, const struct session_call *call, const struct session_ask *ask,
-                        int64_t now_t)
+static int64_t ask_held(const struct session *session, const struct session_call *call,
+                        const struct session_question *ask, int64_t now_t)
 {
     int64_t end = ask->decided_seq ? ask->decided_t : wave_call_end(session, call, now_t);
     return end > ask->proposed_t ? end - ask->proposed_t : 0;
@@ -145,7 +145,8 @@ static int64_t ask_held(const struct session *session, const struct session_call
 int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t)
 {
     int64_t held = 0;
-    for (const struct session_ask *ask = wave_last_ask(session, call); ask; ask = wave_ask_before(session, ask))
+    for (const struct session_question *ask = wave_last_question(session, call); ask;
+         ask = wave_ask_before(session, ask))
         if (__builtin_add_overflow(held, ask_held(session, call, ask, now_t), &held))
             return INT64_MAX; /* the times of a recording may have any value */
     return held;
@@ -192,7 +193,8 @@ void wave_axis_make(struct wave_axis *axis, const struct session *session, uint3
             int64_t end = wave_call_end(session, call, now_t);
             if (call->started_t - reached > WAVE_IDLE_CUT_US)
                 add_cut(axis, reached, call->started_t, true);
-            for (const struct session_ask *ask = wave_last_ask(session, call); ask; ask = wave_ask_before(session, ask))
+            for (const struct session_question *ask = wave_last_question(session, call); ask;
+                 ask = wave_ask_before(session, ask))
                 add_cut(axis, ask->proposed_t, ask->proposed_t + ask_held(session, call, ask, now_t), false);
             reached = end > reached ? end : reached;
         }

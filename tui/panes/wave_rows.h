@@ -55,8 +55,8 @@ int64_t wave_axis_at(const struct wave_axis *axis, int64_t t);
 /* When a call ended; `now_t` while it runs. */
 int64_t wave_call_end(const struct session *session, const struct session_call *call, int64_t now_t);
 /* The newest question of a call, and the question before it; NULL: none. */
-const struct session_ask *wave_last_ask(const struct session *session, const struct session_call *call);
-const struct session_ask *wave_ask_before(const struct session *session, const struct session_ask *ask);
+const struct session_question *wave_last_question(const struct session *session, const struct session_call *call);
+const struct session_question *wave_ask_before(const struct session *session, const struct session_question *ask);
 /* Microseconds it waited at its questions. */
 int64_t wave_call_held(const struct session *session, const struct session_call *call, int64_t now_t);
 /* Microseconds it ran, without that wait. */

@@ -27,7 +27,7 @@ struct waves_pane {
 };
 
 /* State while rows are painted. */
-struct sheet {
+struct waves_sheet {
     const struct view *view;
     struct canvas *canvas;
     struct rect in;
@@ -82,7 +82,7 @@ static void add_clock(struct strbuf *out, int64_t us)
     strbuf_addf(out, "%02lld:%02lld", (long long)(seconds / 60), (long long)(seconds % 60));
 }
 
-static void use_axis(struct sheet *sheet, uint32_t wave)
+static void use_axis(struct waves_sheet *sheet, uint32_t wave)
 {
     const struct session *session = sheet->view->session;
     if (!sheet->has_axis || sheet->now.step != session->waves[wave].step)
@@ -90,7 +90,7 @@ static void use_axis(struct sheet *sheet, uint32_t wave)
     sheet->has_axis = true;
 }
 
-static int column_of(const struct sheet *sheet, int64_t at)
+static int column_of(const struct waves_sheet *sheet, int64_t at)
 {
     int64_t column = sheet->scale > 0 ? at * sheet->axis / sheet->scale : 0;
     return (int)(column < sheet->axis ? column : sheet->axis);
@@ -110,7 +110,7 @@ static void add_model(struct strbuf *out, const struct view *view, const struct 
     strbuf_addf(out, "%s ┄", step->responded_seq || left ? "" : ", waiting");
 }
 
-static void paint_model(struct sheet *sheet, int row, uint32_t index)
+static void paint_model(struct waves_sheet *sheet, int row, uint32_t index)
 {
     const struct session_step *step = &sheet->view->session->steps[index];
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -119,12 +119,12 @@ static void paint_model(struct sheet *sheet, int row, uint32_t index)
     canvas_printf(sheet->canvas, sheet->in, row, col + 1, LOOK_DIM, "step %u", step->number);
 }
 
-static void paint_turn(struct sheet *sheet, int row, uint32_t index)
+static void paint_turn(struct waves_sheet *sheet, int row, uint32_t index)
 {
     canvas_printf(sheet->canvas, sheet->in, row, 1, LOOK_STRONG, "turn %u", sheet->view->session->turns[index].number);
 }
 
-static void paint_why(struct sheet *sheet, int row, uint32_t index)
+static void paint_why(struct waves_sheet *sheet, int row, uint32_t index)
 {
     const char *why = sheet->view->session->waves[index].why;
     int col = 3 + canvas_put_sign(sheet->canvas, sheet->in, row, 3, LOOK_DIM, SIGN_CORNER);
@@ -142,7 +142,7 @@ static enum look look_of(const struct session_call *call, bool slowest)
 }
 
 /* Paints the bar between two times of the axis; returns the column after it. */
-static int paint_bar(struct sheet *sheet, int row, int64_t from, int64_t to, enum look look)
+static int paint_bar(struct waves_sheet *sheet, int row, int64_t from, int64_t to, enum look look)
 {
     int first = column_of(sheet, from), last = column_of(sheet, to);
     if (first >= sheet->axis)
@@ -167,7 +167,7 @@ static void add_word(struct strbuf *out, const char *word)
 }
 
 /* The idle time that was cut out right before the call began. */
-static int64_t idle_before(const struct sheet *sheet, const struct session_call *call)
+static int64_t idle_before(const struct waves_sheet *sheet, const struct session_call *call)
 {
     for (size_t i = 0; i < sheet->now.cut_count; i++)
         if (sheet->now.cuts[i].idle && sheet->now.cuts[i].to == call->started_t)
@@ -176,7 +176,8 @@ static int64_t idle_before(const struct sheet *sheet, const struct session_call 
 }
 
 /* Adds what the bar cannot show. */
-static void add_words(struct strbuf *out, const struct sheet *sheet, const struct session_call *call, int64_t held)
+static void add_words(struct strbuf *out, const struct waves_sheet *sheet, const struct session_call *call,
+                      int64_t held)
 {
     const struct session *session = sheet->view->session;
     bool asks = call->state == CALL_ASKING && !call->finished_seq;
@@ -210,7 +211,7 @@ static void add_words(struct strbuf *out, const struct sheet *sheet, const struc
         add_word(out, "slowest");
 }
 
-static void paint_not_started(struct sheet *sheet, int row, const struct session_call *call)
+static void paint_not_started(struct waves_sheet *sheet, int row, const struct session_call *call)
 {
     const struct session *session = sheet->view->session;
     bool here = session->held_gate && session->held_call && session->held_call == call->id;
@@ -219,7 +220,7 @@ static void paint_not_started(struct sheet *sheet, int row, const struct session
     canvas_str(sheet->canvas, sheet->in, row, sheet->bars, here ? LOOK_WAVE_HELD : look_of(call, false), word);
 }
 
-static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wave_index, bool first_shown)
+static void paint_call(struct waves_sheet *sheet, int row, uint32_t index, uint32_t wave_index, bool first_shown)
 {
     const struct session *session = sheet->view->session;
     if (index >= session->call_count)
@@ -247,7 +248,7 @@ static void paint_call(struct sheet *sheet, int row, uint32_t index, uint32_t wa
     enum look look = look_of(call, index == sheet->slowest);
     int behind =
         paint_bar(sheet, row, wave_axis_at(&sheet->now, call->started_t), wave_axis_at(&sheet->now, end), look);
-    const struct session_ask *ask = asks || held >= HELD_LEAST_US ? wave_last_ask(session, call) : NULL;
+    const struct session_question *ask = asks || held >= HELD_LEAST_US ? wave_last_question(session, call) : NULL;
     for (; ask; ask = wave_ask_before(session, ask)) {
         int col = column_of(sheet, wave_axis_at(&sheet->now, ask->proposed_t));
         for (int i = 0; i < (ask->decided_seq || !asks ? HELD_PAST : HELD_OPEN); i++, col++)
@@ -301,7 +302,7 @@ static struct waverow waverow_at(const struct waves_pane *waves, const struct se
 
 /* The pane */
 
-static void paint_ruler(struct sheet *sheet, struct rect in)
+static void paint_ruler(struct waves_sheet *sheet, struct rect in)
 {
     CLEANUP(strbuf) struct strbuf half = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf full = STRBUF_INIT;
@@ -355,7 +356,7 @@ static int digits_of(uint32_t number)
 }
 
 /* Sets the columns: wave, sign, call, name, bar. Names get a quarter of the width. */
-static void arrange(struct sheet *sheet)
+static void arrange(struct waves_sheet *sheet)
 {
     const struct session *session = sheet->view->session;
     int name = sheet->in.cols / 4;
@@ -386,7 +387,7 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
         }
         return;
     }
-    struct sheet sheet = {.view = view, .canvas = canvas, .in = in};
+    struct waves_sheet sheet = {.view = view, .canvas = canvas, .in = in};
     arrange(&sheet);
     sheet.scale = waves->scale = scale_of(waves, view, in.rows);
     sheet.slowest = find_slowest(waves, view);

@@ -16,13 +16,13 @@
 #define LIKE_BYTES 256   /* bytes of a line that are compared for that */
 #define LIKE_LEAST 25    /* percent */
 
-struct token {
+struct word_token {
     const char *text;
     size_t len;
 };
 
 struct tokens {
-    struct token items[TOKENS_MAX];
+    struct word_token items[TOKENS_MAX];
     bool common[TOKENS_MAX];
     size_t count;
 };
@@ -46,12 +46,12 @@ static bool tokenize(struct tokens *tokens, const char *text, size_t len)
         if (tokens->count == TOKENS_MAX)
             return false;
         tokens->common[tokens->count] = false;
-        tokens->items[tokens->count++] = (struct token){text + from, at - from};
+        tokens->items[tokens->count++] = (struct word_token){text + from, at - from};
     }
     return true;
 }
 
-static bool same(const struct token *a, const struct token *b)
+static bool same(const struct word_token *a, const struct word_token *b)
 {
     return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 }
@@ -84,7 +84,7 @@ static void common_middle(struct tokens *old, struct tokens *new, size_t from, s
     }
 }
 
-static bool is_blank(const struct token *token)
+static bool is_blank(const struct word_token *token)
 {
     return kind_of((unsigned char)token->text[0]) == 1;
 }
@@ -113,7 +113,7 @@ static void add_span(struct word_diff *mark, size_t from, size_t to)
 static void collect(struct word_diff *mark, const struct tokens *tokens, const char *text)
 {
     for (size_t i = 0; i < tokens->count; i++) {
-        const struct token *token = &tokens->items[i];
+        const struct word_token *token = &tokens->items[i];
         /* A single blank between two changed words belongs to the change. */
         bool between = i > 0 && i + 1 < tokens->count && is_blank(token) && !tokens->common[i - 1] &&
                        !tokens->common[i + 1] && !is_blank(&tokens->items[i - 1]);

@@ -135,7 +135,7 @@ static void note_entry(struct strbuf *out, const struct state *state, const char
 
 /* ---- entries ---- */
 
-struct entry {
+struct tree_entry {
     const char *path;
     const struct event_workspace_entry *value; /* NULL: a folder that every workspace has */
     uint32_t number;
@@ -162,7 +162,7 @@ static int compare_paths(const char *a, const char *b)
 
 static int compare_entries(const void *a, const void *b)
 {
-    const struct entry *left = a, *right = b;
+    const struct tree_entry *left = a, *right = b;
     size_t first = rank(left->path), second = rank(right->path);
     int order = first == second ? compare_paths(left->path, right->path) : first < second ? -1 : 1;
     return order ? order : left->number < right->number ? -1 : left->number > right->number;
@@ -231,7 +231,7 @@ static int64_t or_else(int64_t number, int64_t otherwise)
 }
 
 static void add_entry(struct treeview *tree, uint32_t parent, uint32_t workspace, struct way *way, const char *before,
-                      const struct state *state, const struct entry *entry, struct arena *arena)
+                      const struct state *state, const struct tree_entry *entry, struct arena *arena)
 {
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     const char *path = entry->path;
@@ -305,13 +305,13 @@ static void add_entries(struct treeview *tree, uint32_t parent, uint32_t workspa
 {
     const struct event_workspace_entry_list *all = &lists(state)->entries;
     size_t listed = all->count < ENTRIES_MAX ? all->count : ENTRIES_MAX, count = 0;
-    struct entry *entries = arena_calloc(arena, listed + COUNT_OF(folders), sizeof(*entries));
+    struct tree_entry *entries = arena_calloc(arena, listed + COUNT_OF(folders), sizeof(*entries));
     for (size_t i = 0; i < COUNT_OF(folders); i++)
-        entries[count++] = (struct entry){.path = folders[i], .number = TREE_NONE};
+        entries[count++] = (struct tree_entry){.path = folders[i], .number = TREE_NONE};
     for (size_t i = 0; i < all->count && count < listed + COUNT_OF(folders); i++) {
         const char *path = all->items[i].path;
         if (path && *path)
-            entries[count++] = (struct entry){path, &all->items[i], (uint32_t)i};
+            entries[count++] = (struct tree_entry){path, &all->items[i], (uint32_t)i};
     }
     qsort(entries, count, sizeof(*entries), compare_entries);
     struct way way = {0};

@@ -38,10 +38,10 @@ static void unload(struct write_pane *write)
     free(write->left_out);
     write->ask = write->tool = write->no_undo = write->arguments = write->said = write->left_out = NULL;
     document_reset(&write->call, 0);
-    write->open = write->unseen_told = write->edited = false;
+    write->open = write->unseen_warned = write->edited = false;
     write->seen = 0;
     write->digest[0] = '\0';
-    write->row = (struct session_ask){0};
+    write->row = (struct session_question){0};
     write->asked_t = -1;
     strbuf_reset(&write->story);
 }
@@ -71,7 +71,7 @@ static void tell_decision(struct strbuf *out, const struct event *event)
 static void load_recorded(struct write_pane *write, const struct view *view, uint32_t index)
 {
     const struct session *session = view->session;
-    const struct session_ask *ask = &session->asks[index];
+    const struct session_question *ask = &session->asks[index];
     unload(write);
     write->row = *ask;
     write->ask = xstrdup(session_name(session, ask->id));
@@ -128,7 +128,7 @@ static void load_question(struct write_pane *write, const struct view *view, con
 
 static bool is_loaded(const struct write_pane *write, const struct session *session, uint32_t index)
 {
-    const struct session_ask *ask = &session->asks[index], *have = &write->row;
+    const struct session_question *ask = &session->asks[index], *have = &write->row;
     return write->ask && !write->open && strcmp(write->ask, session_name(session, ask->id)) == 0 &&
            have->proposed_seq == ask->proposed_seq && have->decided_seq == ask->decided_seq &&
            have->applied_seq == ask->applied_seq && have->undone_seq == ask->undone_seq;
@@ -200,7 +200,7 @@ static long piece_offset(const struct write_pane *write)
 
 /* After a resize, keep the selected piece at its place and visible: Space must not discard a hunk that is not
  * visible. */
-static void settle(struct write_pane *write, long offset, struct rect place)
+static void settle_view(struct write_pane *write, long offset, struct rect place)
 {
     bool same = write->rows == place.rows && write->cols == place.cols;
     write->rows = place.rows;
@@ -247,7 +247,7 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     pane->height = below.rows;
     write->first = below.row - inside.row;
     write_pane_lay_call(write, canvas, below.cols - 2);
-    settle(write, offset, below);
+    settle_view(write, offset, below);
     if (write->arguments) {
         write_pane_see_call(write);
         document_paint(&write->call, canvas, rect_make(below.row, below.col + 1, below.rows, below.cols - 1),
@@ -438,7 +438,7 @@ bool pane_write_choice(struct pane *pane, const struct view *view, struct write_
                                  .hunks = all_or_nothing(&write->diff) ? 0 : write->diff.piece_count,
                                  .edited = write->edited,
                                  .call = !write->diff.file_count,
-                                 .unseen = write->unseen_told ? 0 : write_pane_unseen(write),
+                                 .unseen = write->unseen_warned ? 0 : write_pane_unseen(write),
                                  .no_undo = write->no_undo != NULL};
     return true;
 }

@@ -21,7 +21,7 @@ struct write_pane {
     char *no_undo; /* the question is asked again because it cannot be undone: the reason */
     char digest[HASH_SHA256_HEX];
     uint32_t pick; /* the question shown while none is open; SESSION_NONE: the newest */
-    struct session_ask row;
+    struct session_question row;
     uint32_t ask_count; /* number of questions in the session then */
     int64_t asked_t;
     struct strbuf story;  /* its outcome, one line per event */
@@ -30,7 +30,7 @@ struct write_pane {
     struct document call; /* arguments and output as rows */
     size_t seen;          /* its rows that were on the screen, counted from the first */
     bool path_cut;        /* the header cannot show the whole path */
-    bool unseen_told;     /* the user was told about unseen rows: the next approval counts */
+    bool unseen_warned;   /* the user was told about unseen rows: the next approval counts */
     char *left_out;       /* the tool's output about what the diff leaves out; NULL: none */
 
     unsigned revision;  /* of the loaded question */

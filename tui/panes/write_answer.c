@@ -58,11 +58,11 @@ static bool all_rows_seen(struct write_pane *write, struct ui *ui, const char *a
 {
     CLEANUP(strbuf) struct strbuf rows = STRBUF_INIT;
     size_t unseen = write_pane_unseen(write);
-    if (!unseen || write->unseen_told)
+    if (!unseen || write->unseen_warned)
         return true;
     text_plural(&rows, (int64_t)unseen, "row has", "rows have");
     write_pane_scroll_to(write, write->seen);
-    write->unseen_told = true;
+    write->unseen_warned = true;
     ui_question_moved(ui);
     ui_message(ui, LOOK_WARN, "%s not been on screen yet: %s", rows.buf, again);
     return false;

@@ -284,7 +284,7 @@ void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t kept = diffview_kept(&write->diff), all = write->diff.piece_count, unseen = write_pane_unseen(write);
     if (all == 0)
-        add_call_words(&text, unseen, write->unseen_told);
+        add_call_words(&text, unseen, write->unseen_warned);
     else if (kept == 0)
         strbuf_addstr(&text, "All hunks are discarded. n denies the write, Space restores a hunk.");
     else if (kept < all)
@@ -318,7 +318,8 @@ static bool is_of(const struct view *view, const struct session_call *call, cons
            strcmp(event->tool_output.call, session_name(view->session, call->id)) == 0;
 }
 
-static void gather_between(struct strbuf *out, const struct view *view, const struct session_ask *ask, uint32_t after)
+static void gather_between(struct strbuf *out, const struct view *view, const struct session_question *ask,
+                           uint32_t after)
 {
     const struct session_call *call = &view->session->calls[ask->call];
     int64_t end = ask->proposed_seq, first = end - SAID_BACK > after ? end - SAID_BACK : (int64_t)after + 1;
@@ -331,7 +332,7 @@ static void gather_between(struct strbuf *out, const struct view *view, const st
 
 /* Collects the call's output before the question. For a question asked again, the output may precede the first
  * question. */
-static void gather_said(struct strbuf *out, const struct view *view, const struct session_ask *ask)
+static void gather_said(struct strbuf *out, const struct view *view, const struct session_question *ask)
 {
     const struct session *session = view->session;
     for (uint32_t before = ask->before;; ask = &session->asks[before], before = ask->before) {

@@ -133,7 +133,7 @@ enum piece_kind {
     PIECE_ROW,  /* ASCII characters, one column each: a spelled-out character, or the blanks of a tab */
 };
 
-struct piece {
+struct canvas_piece {
     enum piece_kind kind;
     int width;
     size_t len;
@@ -148,7 +148,7 @@ static const char *twin(const char *bytes, size_t len)
     return NULL;
 }
 
-static void spell_row(struct piece *piece, size_t len)
+static void spell_row(struct canvas_piece *piece, size_t len)
 {
     piece->kind = PIECE_ROW;
     piece->len = len;
@@ -157,7 +157,7 @@ static void spell_row(struct piece *piece, size_t len)
 
 /* What an ASCII canvas shows for a character: in Keyturn's own texts the ASCII form of its signs, else the character's
  * number. */
-static void ascii_piece(struct piece *piece, uint32_t cp, bool own)
+static void ascii_piece(struct canvas_piece *piece, uint32_t cp, bool own)
 {
     const char *plain = own ? twin(piece->bytes, piece->len) : NULL;
     if (cp == UTF8_REPLACEMENT)
@@ -172,8 +172,8 @@ static void ascii_piece(struct piece *piece, uint32_t cp, bool own)
 
 /* Takes the next piece of text[0…len), which begins at column `column` of its text; returns the bytes used. `joins`: a
  * character precedes it. */
-static size_t next_piece(struct piece *piece, const struct canvas *canvas, bool own, const char *text, size_t len,
-                         int column, bool joins)
+static size_t next_piece(struct canvas_piece *piece, const struct canvas *canvas, bool own, const char *text,
+                         size_t len, int column, bool joins)
 {
     size_t used;
     uint32_t cp = utf8_decode(text, len, &used);
@@ -210,7 +210,7 @@ static size_t next_piece(struct piece *piece, const struct canvas *canvas, bool 
 static int measure(const struct canvas *canvas, bool own, const char *text, size_t len)
 {
     int column = 0;
-    struct piece piece;
+    struct canvas_piece piece;
     for (size_t at = 0; at < len && column < INT_MAX / 2;) {
         at += next_piece(&piece, canvas, own, text + at, len - at, column, at > 0);
         if (piece.kind != PIECE_MARK)
@@ -229,7 +229,7 @@ int canvas_str_columns(const struct canvas *canvas, const char *text, size_t len
     return measure(canvas, true, text, len);
 }
 
-static void join(struct cell *cell, const struct piece *piece)
+static void join(struct cell *cell, const struct canvas_piece *piece)
 {
     size_t have = strlen(cell->text);
     if (have + piece->len < sizeof(cell->text))
@@ -238,7 +238,7 @@ static void join(struct cell *cell, const struct piece *piece)
 
 /* Paints a character at a column of the canvas, clipped to left and right. If it is cut, its visible part is blank. */
 static struct cell *paint_char(struct canvas *canvas, int row, long col, long left, long right, enum look role,
-                               const struct piece *piece)
+                               const struct canvas_piece *piece)
 {
     if (col >= left && col + piece->width <= right)
         return put(canvas, row, (int)col, role, piece->bytes, piece->len, piece->width);
@@ -261,7 +261,7 @@ static int paint(struct canvas *canvas, struct rect in, int row, int col, enum l
     long end = (long)in.col + in.cols; /* the end of the text, visible or not */
     int column = 0;
     struct cell *last = NULL;
-    struct piece piece;
+    struct canvas_piece piece;
     size_t at = 0;
     while (at < len) {
         size_t used = next_piece(&piece, canvas, own, text + at, len - at, column, at > 0);

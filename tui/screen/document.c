@@ -412,7 +412,7 @@ void document_write(const struct document *pretty, struct strbuf *out)
 #define EMPTY_MAX   3  /* consecutive empty lines that are shown */
 #define TAB_COLUMNS 8
 
-struct fold {
+struct document_fold {
     struct document *out;
     const struct canvas *canvas;
     uint32_t from;
@@ -423,7 +423,7 @@ struct fold {
     int line;   /* columns of the line so far, for its tabs */
 };
 
-static void begin_row(struct fold *fold, bool goes_on)
+static void begin_row(struct document_fold *fold, bool goes_on)
 {
     struct document *out = fold->out;
     const char *sign = goes_on ? canvas_sign(fold->canvas, SIGN_MORE) : " ";
@@ -440,7 +440,7 @@ static void begin_row(struct fold *fold, bool goes_on)
 }
 
 /* Continues in the next row if fewer than `columns` columns are left. */
-static void make_room(struct fold *fold, int columns)
+static void make_room(struct document_fold *fold, int columns)
 {
     if (fold->column && fold->column + columns > fold->room)
         begin_row(fold, true);
@@ -468,7 +468,7 @@ static size_t blanks(const char *text, size_t len, size_t *count, size_t *column
     return at;
 }
 
-static void add_gap(struct fold *fold, size_t count, const char *one, const char *many)
+static void add_gap(struct document_fold *fold, size_t count, const char *one, const char *many)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     const char *sign = canvas_sign(fold->canvas, SIGN_GAP);
@@ -481,7 +481,7 @@ static void add_gap(struct fold *fold, size_t count, const char *one, const char
     fold->column += columns;
 }
 
-static void add_tab(struct fold *fold, enum look look)
+static void add_tab(struct document_fold *fold, enum look look)
 {
     static const char eight[] = "        ";
     int columns = TAB_COLUMNS - fold->line % TAB_COLUMNS;
@@ -492,7 +492,7 @@ static void add_tab(struct fold *fold, enum look look)
 }
 
 /* The columns of a character; a mark that joins the previous one takes none. */
-static int columns_of(const struct fold *fold, uint32_t cp, const char *text, size_t len, bool joins)
+static int columns_of(const struct document_fold *fold, uint32_t cp, const char *text, size_t len, bool joins)
 {
     char spelled[16];
     if (joins && !fold->canvas->ascii && utf8_width(cp) == 0 && !utf8_spell(cp, spelled))
@@ -500,14 +500,14 @@ static int columns_of(const struct fold *fold, uint32_t cp, const char *text, si
     return canvas_columns(fold->canvas, text, len);
 }
 
-static void put_since(struct fold *fold, enum look look, const char *text, size_t *start, size_t at)
+static void put_since(struct document_fold *fold, enum look look, const char *text, size_t *start, size_t at)
 {
     if (at > *start)
         document_put(fold->out, look, text + *start, at - *start);
     *start = at;
 }
 
-static void fold_text(struct fold *fold, enum look look, const char *text, size_t len)
+static void fold_text(struct document_fold *fold, enum look look, const char *text, size_t len)
 {
     size_t start = 0, at = 0; /* the bytes between them are not added yet */
     while (at < len) {
@@ -534,7 +534,7 @@ static void fold_text(struct fold *fold, enum look look, const char *text, size_
     put_since(fold, look, text, &start, at);
 }
 
-static void read_gutter(struct fold *fold, const struct document *readable, const struct document_line *line)
+static void read_gutter(struct document_fold *fold, const struct document *readable, const struct document_line *line)
 {
     int columns = 0;
     fold->bar = false;
@@ -570,7 +570,7 @@ static size_t empty_lines(const struct document *readable, size_t first)
 
 void document_fold(struct document *pretty, const struct document *readable, const struct canvas *canvas)
 {
-    struct fold fold = {.out = pretty, .canvas = canvas};
+    struct document_fold fold = {.out = pretty, .canvas = canvas};
     fold.width = pretty->width > DOCUMENT_WIDTH_MIN ? pretty->width : DOCUMENT_WIDTH_MIN;
     for (size_t i = 0; i < readable->count;) {
         const struct document_line *line = &readable->lines[i];

@@ -287,7 +287,7 @@ static void control(struct program_lines *text, uint32_t final)
     }
 }
 
-static void begin(struct program_lines *text, uint8_t state)
+static void begin_line(struct program_lines *text, uint8_t state)
 {
     text->state = state;
     text->held = 0;
@@ -297,11 +297,11 @@ static void begin(struct program_lines *text, uint8_t state)
 static void in_escape(struct program_lines *text, uint32_t code)
 {
     if (code == '[')
-        begin(text, CONTROL);
+        begin_line(text, CONTROL);
     else if (code == ']' || code == 'P' || code == 'X' || code == '^' || code == '_')
-        begin(text, TEXT);
+        begin_line(text, TEXT);
     else if (code < 0x20 || code > 0x2F) /* else one more byte follows */
-        begin(text, GROUND);
+        begin_line(text, GROUND);
 }
 
 static void in_control(struct program_lines *text, uint32_t code)
@@ -313,7 +313,7 @@ static void in_control(struct program_lines *text, uint32_t code)
         return;
     }
     if (code < 0x20 || code > 0x3F) { /* the sequence is broken */
-        begin(text, GROUND);
+        begin_line(text, GROUND);
         return;
     }
     if (text->held < sizeof(text->sequence) - 1) {
@@ -344,7 +344,7 @@ static void ground(struct program_lines *text, uint32_t code)
     case 0x0F:
         break;
     case 0x1B:
-        begin(text, ESCAPE);
+        begin_line(text, ESCAPE);
         break;
     default:
         put(text, code, text->look);
@@ -367,14 +367,14 @@ static void take(struct program_lines *text, uint32_t code)
         break;
     case TEXT:
         if (code == '\a')
-            begin(text, GROUND);
+            begin_line(text, GROUND);
         else if (code == 0x1B)
             text->state = TEXT_ESCAPE;
         break;
     case TEXT_ESCAPE:
         text->state = TEXT;
         if (code == '\\')
-            begin(text, GROUND);
+            begin_line(text, GROUND);
         break;
     default:
         ground(text, code);
@@ -408,7 +408,7 @@ void program_lines_type(struct program_lines *text, const char *bytes, size_t le
 {
     bool signed_already = false;
     text->fresh = false;
-    begin(text, GROUND); /* an unfinished sequence of the program cannot hide it */
+    begin_line(text, GROUND); /* an unfinished sequence of the program cannot hide it */
     text->at = text->width;
     while (len) {
         size_t used;

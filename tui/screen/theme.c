@@ -341,12 +341,12 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-struct names {
+struct theme_names {
     char **items;
     size_t count, room;
 };
 
-static void add_name(struct names *names, const char *name, size_t len)
+static void add_name(struct theme_names *names, const char *name, size_t len)
 {
     if (!is_name(name, len))
         return;
@@ -357,7 +357,7 @@ static void add_name(struct names *names, const char *name, size_t len)
     names->items[names->count++] = xmemdup0(name, len);
 }
 
-static void add_folder(struct names *names, const char *folder)
+static void add_folder(struct theme_names *names, const char *folder)
 {
     DIR *dir = folder ? opendir(folder) : NULL;
     const struct dirent *entry;
@@ -372,7 +372,7 @@ static void add_folder(struct names *names, const char *folder)
 
 char **theme_names(void)
 {
-    struct names names = {0};
+    struct theme_names names = {0};
     char *folders[FOLDERS];
     add_name(&names, "default", 7);
     add_name(&names, "mono", 4);

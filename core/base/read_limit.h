@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pace {
+struct read_limit {
     uint64_t after;      /* bytes after which pauses begin; 0: no pauses */
     uint64_t all, since; /* bytes in all, and since the last pause */
     int reads;           /* since the last pause */
 };
 
 /* Counts `got` bytes; true: a pause is due. */
-bool pace_take(struct pace *pace, size_t got);
+bool read_limit_take(struct read_limit *read_limit, size_t got);
 /* The pause is over. */
-void pace_go_on(struct pace *pace);
+void read_limit_resume(struct read_limit *read_limit);

@@ -6,16 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-static void check_id(struct turn_state *state, const char *id, const char *expected)
+static void check_id(struct tally *state, const char *id, const char *expected)
 {
-    CLEANUP(free) char *unique = turn_state_call_id(state, id);
+    CLEANUP(free) char *unique = tally_call_id(state, id);
     assert_string_equal(unique, expected);
 }
 
 TEST(ids_are_used_once)
 {
-    struct turn_state turn;
-    turn_state_init(&turn);
+    struct tally turn;
+    tally_init(&turn);
     check_id(&turn, "a", "a");
     check_id(&turn, "b", "b");
     check_id(&turn, "a", "a#2");
@@ -25,20 +25,20 @@ TEST(ids_are_used_once)
     check_id(&turn, "a", "a#5");
     check_id(&turn, NULL, "call");
     check_id(&turn, "", "call#2");
-    turn_state_release(&turn);
+    tally_release(&turn);
 }
 
 /* Tried from the beginning each time, these would be five thousand million comparisons. */
 TEST(one_id_many_times_costs_no_more_than_many_ids)
 {
     enum { CALLS = 100000 };
-    struct turn_state turn;
-    turn_state_init(&turn);
+    struct tally turn;
+    tally_init(&turn);
     check_id(&turn, "same", "same");
     for (int i = 2; i <= CALLS; i++) {
         char expected[32];
         snprintf(expected, sizeof(expected), "same#%d", i);
         check_id(&turn, "same", expected);
     }
-    turn_state_release(&turn);
+    tally_release(&turn);
 }
