@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/spell.h"
 #include "base/utf8.h"
+#include "session.h"
 #include "words.h"
 #include <ctype.h>
 #include <string.h>
@@ -123,14 +124,68 @@ static const char *names(struct arena *arena, const void *items, size_t count, s
     names(&arena, (list).items, (list).count, sizeof(*(list).items), offsetof(struct event_##record, path), \
           EVENT_RECORD_##record, offsetof(struct event_##record, added))
 
-/* "c1, c2 | c3" */
-static const char *waves_named(struct arena *arena, const struct event_plan_wave_list *waves)
+static const char *call_named(struct arena *arena, const struct session *session, int64_t turn, const char *id)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (id)
+        words_call_number(&out, session, id, turn);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+/* The call that a question is about. */
+static const char *asking_named(struct arena *arena, const struct session *session, const char *ask)
+{
+    uint32_t row = session && ask ? session_find_ask(session, ask) : SESSION_NONE;
+    uint32_t call = row != SESSION_NONE ? session->asks[row].call : SESSION_NONE;
+    return call != SESSION_NONE ? arena_printf(arena, "#%u", call + 1) : exact(arena, ask);
+}
+
+static const char *gate_named(struct arena *arena, const struct session *session, int64_t turn, const char *gate,
+                              const char *call)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    words_gate(&out, call ? session : NULL, gate, call, turn); /* not the wave that is next now */
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+static const char *counted(struct arena *arena, int64_t number, const char *one, const char *more)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (number != EVENT_NULL_INT)
+        text_plural(&out, number, one, more);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+static const char *duration(struct arena *arena, int64_t ms)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (ms != EVENT_NULL_INT)
+        text_ms(&out, ms);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+static const char *size_of_bytes(struct arena *arena, int64_t bytes)
+{
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    if (bytes != EVENT_NULL_INT)
+        text_bytes(&out, bytes > 0 ? (uint64_t)bytes : 0);
+    return arena_memdup0(arena, out.buf, out.len);
+}
+
+/* "#1, #2 | #3" */
+static const char *waves_named(struct arena *arena, const struct session *session, int64_t turn,
+                               const struct event_plan_wave_list *waves)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     for (size_t i = 0; i < waves->count && i < ITEMS_SHOWN; i++) {
         const struct event_strs *calls = &waves->items[i].calls;
         strbuf_addstr(&out, out.len && calls->count ? " | " : "");
-        strbuf_addstr(&out, names(arena, calls->items, calls->count, sizeof(*calls->items), 0, EVENT_RECORD_NONE, 0));
+        for (size_t k = 0; k < calls->count && k < ITEMS_SHOWN; k++) {
+            strbuf_addstr(&out, k ? ", " : "");
+            words_call_number(&out, session, calls->items[k], turn);
+        }
+        if (calls->count > ITEMS_SHOWN)
+            strbuf_addf(&out, ", %zu more", calls->count - ITEMS_SHOWN);
     }
     if (waves->count > ITEMS_SHOWN)
         strbuf_addf(&out, " | %zu more", waves->count - ITEMS_SHOWN);
@@ -146,6 +201,15 @@ static const char *model_named(struct arena *arena, const struct event_model_inf
     return arena_memdup0(arena, out.buf, out.len);
 }
 
+/* An amount of a budget. A recording may claim any number; only plausible ones get a unit. */
+static void add_plausible(struct strbuf *out, const char *key, double amount)
+{
+    if (fabs(amount) < 1e15)
+        words_amount(out, key, amount);
+    else
+        json_write_num(out, amount);
+}
+
 /* The first of the values that are known. */
 static const char *budget_named(struct arena *arena, const struct event_budget_values *values)
 {
@@ -156,8 +220,8 @@ static const char *budget_named(struct arena *arena, const struct event_budget_v
         size_t offset = layout.fields[i].offset;
         if (!has_field(EVENT_RECORD_budget_values, values, offset) || count++ >= ITEMS_SHOWN)
             continue;
-        strbuf_addf(&out, "%s%s ", count > 1 ? ", " : "", layout.fields[i].name);
-        json_write_num(&out, *(const double *)((const char *)values + offset));
+        strbuf_addstr(&out, count > 1 ? ", " : "");
+        add_plausible(&out, layout.fields[i].name, *(const double *)((const char *)values + offset));
     }
     if (count > ITEMS_SHOWN)
         strbuf_addf(&out, ", %zu more", count - ITEMS_SHOWN);
@@ -195,9 +259,21 @@ static const char *outcome_named(struct arena *arena, const struct event_tool_fi
     return arena_memdup0(arena, out.buf, out.len);
 }
 
-static void event_row(struct strbuf *out, const struct event *event)
+/* "done", "denied": as the tools pane shows it. */
+static const char *outcome_word(const struct event_tool_finished *e)
+{
+    static const char *const words[][2] = {
+        {"result", "done"}, {"artifact", "done"}, {"failure", "failed"}, {"timeout", "timed out"}};
+    for (size_t i = 0; e->outcome && i < COUNT_OF(words); i++)
+        if (strcmp(e->outcome, words[i][0]) == 0)
+            return words[i][1];
+    return e->denied && words_skipped(e->denied) ? "skipped" : e->outcome;
+}
+
+static void event_row(struct strbuf *out, const struct session *session, const struct event *event)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
+#define CALL(id) call_named(&arena, session, event->turn, id)
 #define ROW(ID, member, ...)                             \
     case EVENT_##ID: {                                   \
         const struct event_##member *e = &event->member; \
@@ -216,41 +292,46 @@ static void event_row(struct strbuf *out, const struct event *event)
     ROW(MODEL_REQUESTED, model_requested, "step %jd", e->step)
     ROW(MODEL_DELTA, model_delta, "%s|%s", e->text, e->thinking)
     ROW(MODEL_RESPONDED, model_responded, "step %jd|%-s|%s", e->step, NAMES(e->tool_calls, tool_request, name), e->text)
-    ROW(MODEL_FAILED, model_failed, "step %jd|attempt %jd|%s|again in %jd ms",
-        e->step, e->attempt, e->error, e->retry_in_ms)
+    ROW(MODEL_FAILED, model_failed, "step %jd|attempt %jd|%s|retry in %-s",
+        e->step, e->attempt, e->error, duration(&arena, e->retry_in_ms))
     ROW(MODEL_CHANGED, model_changed, "%-s|by %s", model_named(&arena, e->model), e->by)
     ROW(TOOLS_CHANGED, tools_changed, "added: %-s|changed: %-s|removed: %-s",
         STRINGS(e->added), STRINGS(e->changed), STRINGS(e->removed))
-    ROW(CONTEXT_COMPACTED, context_compacted, "step %jd|%jd tokens|now %jd|%s", e->step, e->before, e->after, e->how)
-    ROW(WAVES_PLANNED, waves_planned, "step %jd|%-s", e->step, waves_named(&arena, &e->waves))
-    ROW(TOOL_STARTED, tool_started, "%s|%s|%-s", e->call, e->tool, subject_named(&arena, e->arguments))
-    ROW(TOOL_OUTPUT, tool_output, "%s|%s|%s", e->call, e->stream, e->text)
-    ROW(SCRIPT_EVENT, script_event, "%s|%-s", e->call, script_named(&arena, e->event))
-    ROW(WRITE_PROPOSED, write_proposed, "%s|%-s", e->call, FILES(e->files, proposed_file))
-    ROW(WRITE_DECIDED, write_decided, "%s|%s|by %s|%s", e->ask, e->decision, e->by, e->reason)
-    ROW(CHECKPOINT_SAVED, checkpoint_saved, "%s|%s|%-s", e->call, e->checkpoint, STRINGS(e->paths))
-    ROW(WRITE_APPLIED, write_applied, "%s|%-s", e->call, FILES(e->files, applied_file))
-    ROW(WRITE_UNDONE, write_undone, "%s|%-s", e->checkpoint, STRINGS(e->paths))
-    ROW(TOOL_FINISHED, tool_finished, "%s|%s|%s|%jd ms|%-s",
-        e->call, e->tool, e->outcome, e->elapsed_ms, outcome_named(&arena, e))
-    ROW(WORKSPACE_OP, workspace_op, "%s|%jd ms|%-s|%s", e->op, e->elapsed_ms, subject_named(&arena, e->attrs), e->error)
-    ROW(WORKSPACE_STATE, workspace_state, "%s|%jd bytes|of %jd|%-s",
-        e->exec_id, e->used, e->limit, NAMES(e->entries, workspace_entry, path))
+    ROW(CONTEXT_COMPACTED, context_compacted, "step %jd|%-s|now %jd|%s",
+        e->step, counted(&arena, e->before, "token", "tokens"), e->after, e->how)
+    ROW(WAVES_PLANNED, waves_planned, "step %jd|%-s", e->step, waves_named(&arena, session, event->turn, &e->waves))
+    ROW(TOOL_STARTED, tool_started, "%-s|%s|%-s", CALL(e->call), e->tool, subject_named(&arena, e->arguments))
+    ROW(TOOL_OUTPUT, tool_output, "%-s|%s|%s", CALL(e->call), e->stream, e->text)
+    ROW(SCRIPT_EVENT, script_event, "%-s|%-s", CALL(e->call), script_named(&arena, e->event))
+    ROW(WRITE_PROPOSED, write_proposed, "%-s|%-s", CALL(e->call), FILES(e->files, proposed_file))
+    ROW(WRITE_DECIDED, write_decided, "%-s|%s|by %s|%s",
+        asking_named(&arena, session, e->ask), e->decision, e->by, e->reason)
+    ROW(CHECKPOINT_SAVED, checkpoint_saved, "%-s|%-s", CALL(e->call), STRINGS(e->paths))
+    ROW(WRITE_APPLIED, write_applied, "%-s|%-s", CALL(e->call), FILES(e->files, applied_file))
+    ROW(WRITE_UNDONE, write_undone, "%-s", STRINGS(e->paths))
+    ROW(TOOL_FINISHED, tool_finished, "%-s|%s|%s|%-s|%-s",
+        CALL(e->call), e->tool, outcome_word(e), duration(&arena, e->elapsed_ms), outcome_named(&arena, e))
+    ROW(WORKSPACE_OP, workspace_op, "%s|%-s|%-s|%s",
+        e->op, duration(&arena, e->elapsed_ms), subject_named(&arena, e->attrs), e->error)
+    ROW(WORKSPACE_STATE, workspace_state, "%s|%-s|of %-s|%-s",
+        e->exec_id, size_of_bytes(&arena, e->used), size_of_bytes(&arena, e->limit), NAMES(e->entries, workspace_entry, path))
     ROW(PROGRAM_STARTED, program_started, "%s|%s|in %s", e->program, e->cmd, e->cwd)
     ROW(PROGRAM_OUTPUT, program_output, "%s|%s", e->program, e->text)
     ROW(PROGRAM_INPUT, program_input, "%s|by %s|%s", e->program, e->by, e->text)
     ROW(PROGRAM_ENDED, program_ended, "%s|exit %jd|%s", e->program, e->exit_code, e->why)
-    ROW(NETWORK_CONNECTED, network_connected, "%s|%s|port %jd|%jd bytes", e->call, e->host, e->port, e->bytes)
-    ROW(LATE_SUPPRESSED, late_suppressed, "%s|after %jd ms", e->call, e->elapsed_ms)
+    ROW(NETWORK_CONNECTED, network_connected, "%-s|%s|port %jd|%-s",
+        CALL(e->call), e->host, e->port, size_of_bytes(&arena, e->bytes))
+    ROW(LATE_SUPPRESSED, late_suppressed, "%-s|after %-s", CALL(e->call), duration(&arena, e->elapsed_ms))
     ROW(REFLECTION, reflection, "step %jd|%s", e->step, e->text)
     ROW(BUDGET_CHARGED, budget_charged, "%-s", budget_named(&arena, e->used))
     ROW(BUDGET_WARNED, budget_warned, "%s|%g|of %g", e->key, e->used, e->limit)
-    ROW(HELD, held, "%s|%s", e->gate, e->call)
-    ROW(RELEASED, released, "%s|by %s", e->gate, e->by)
-    ROW(EDITED, edited, "%s|%s", e->what, e->call)
+    ROW(HELD, held, "%-s", gate_named(&arena, session, event->turn, e->gate, e->call))
+    ROW(RELEASED, released, "%-s|by %s", gate_named(&arena, NULL, event->turn, e->gate, NULL), e->by)
+    ROW(EDITED, edited, "%s|%-s", e->what, CALL(e->call))
     ROW(TURN_FINALIZED, turn_finalized, "citations: %-s", NAMES(e->citations, citation, ref))
-    ROW(TURN_FINISHED, turn_finished, "%s|%jd steps|%jd calls|%jd ms|%s",
-        e->status, e->steps, e->tool_calls, e->elapsed_ms, e->text)
+    ROW(TURN_FINISHED, turn_finished, "%s|%-s|%-s|%-s|%s",
+        e->status ? words_turn_status(e->status) : NULL, counted(&arena, e->steps, "step", "steps"),
+        counted(&arena, e->tool_calls, "call", "calls"), duration(&arena, e->elapsed_ms), e->text)
     ROW(SESSION_ENDED, session_ended, "%s", e->reason)
     case EVENT_OTHER:
         if (event->raw)
@@ -262,6 +343,7 @@ static void event_row(struct strbuf *out, const struct event *event)
     }
     /* clang-format on */
 #undef ROW
+#undef CALL
 }
 
 /* ---- sentences ---- */
@@ -284,8 +366,7 @@ static void add_usage(struct strbuf *out, int64_t ms, const struct event_usage *
     text_ms(out, ms);
     if (usage && (usage->input || usage->output)) {
         add_dot(out);
-        text_count(out, usage->input);
-        strbuf_addstr(out, " tokens in, ");
+        text_plural(out, usage->input, "token in, ", "tokens in, ");
         text_count(out, usage->output);
         strbuf_addstr(out, " out");
     }
@@ -328,7 +409,7 @@ static void context_loaded(struct strbuf *out, const struct event_context_loaded
 
 static void model_responded(struct strbuf *out, const struct event_model_responded *e)
 {
-    /* A person who writes answers by hand need not measure them. */
+    /* Hand-written recordings may lack times. */
     bool measured = e->latency_ms || (e->usage && (e->usage->input || e->usage->output)) || !isnan(e->cost_usd);
     if (measured)
         add_usage(out, e->latency_ms, e->usage, e->cost_usd);
@@ -341,8 +422,8 @@ static void model_responded(struct strbuf *out, const struct event_model_respond
 
 static void model_failed(struct strbuf *out, const struct event_model_failed *e)
 {
-    strbuf_addf(out, "error: %s", e->error ? e->error : "no reason was given");
-    strbuf_addstr(out, e->retry_in_ms == EVENT_NULL_INT ? "; gave up" : "; again in ");
+    strbuf_addf(out, "error: %s", e->error ? e->error : "no reason given");
+    strbuf_addstr(out, e->retry_in_ms == EVENT_NULL_INT ? "; gave up" : "; retry in ");
     if (e->retry_in_ms != EVENT_NULL_INT)
         text_ms(out, e->retry_in_ms);
 }
@@ -382,7 +463,7 @@ void words_counts(struct strbuf *out, int64_t added, int64_t removed)
 static void write_applied(struct strbuf *out, enum words_form form, const struct event_write_applied *e)
 {
     if (!e->files.count)
-        strbuf_addstr(out, "the call was made; what it wrote was not shown before");
+        strbuf_addstr(out, "the tool wrote without showing a diff");
     for (size_t i = 0; i < e->files.count; i++) {
         const struct event_applied_file *file = &e->files.items[i];
         strbuf_addstr(out, i ? ", " : "wrote ");
@@ -396,21 +477,12 @@ static void write_applied(struct strbuf *out, enum words_form form, const struct
 
 static void write_undone(struct strbuf *out, const struct event_write_undone *e)
 {
-    add_name(out, e->checkpoint, "?");
+    if (!e->paths.count)
+        add_name(out, e->checkpoint, "?");
     for (size_t i = 0; i < e->paths.count; i++) {
-        strbuf_addstr(out, i ? ", " : ": ");
+        strbuf_addstr(out, i ? ", " : "");
         add_name(out, e->paths.items[i], "?");
     }
-}
-
-static void add_amount(struct strbuf *out, const char *key, double amount)
-{
-    if (strcmp(key, "wall_ms") == 0)
-        text_ms(out, (int64_t)amount);
-    else if (strcmp(key, "cost_usd") == 0)
-        text_money(out, amount);
-    else
-        text_count(out, (int64_t)amount);
 }
 
 static void budget_warned(struct strbuf *out, const struct event_budget_warned *e)
@@ -426,16 +498,17 @@ static void budget_warned(struct strbuf *out, const struct event_budget_warned *
         strbuf_addstr(out, ": near its limit");
         return;
     }
+    bool measured = strcmp(key, "wall_ms") == 0 || strcmp(key, "cost_usd") == 0; /* else the key is the unit */
     strbuf_addstr(out, ": ");
-    add_amount(out, key, e->used);
+    words_amount(out, measured ? key : "", e->used);
     strbuf_addstr(out, " of ");
-    add_amount(out, key, e->limit);
+    words_amount(out, measured ? key : "", e->limit);
     strbuf_addf(out, " used (%.0f %%)", e->used / e->limit * 100);
 }
 
 static void context_compacted(struct strbuf *out, const struct event_context_compacted *e)
 {
-    strbuf_addstr(out, "the context was made smaller, ");
+    strbuf_addstr(out, "context compacted, ");
     text_count(out, e->before);
     strbuf_addstr(out, " to ");
     text_count(out, e->after);
@@ -453,18 +526,19 @@ static void workspace_op(struct strbuf *out, const struct event_workspace_op *e)
     strbuf_addf(out, ": %s", e->error);
 }
 
-static void late_suppressed(struct strbuf *out, const struct event_late_suppressed *e)
+static void late_suppressed(struct strbuf *out, const struct session *session, const struct event *event)
 {
-    add_name(out, e->call, "a call");
-    strbuf_addstr(out, " came back after ");
+    const struct event_late_suppressed *e = &event->late_suppressed;
+    words_call_number(out, session, e->call ? e->call : "a call", event->turn);
+    strbuf_addstr(out, " returned after ");
     text_ms(out, e->elapsed_ms);
-    strbuf_addstr(out, "; nothing of it was used");
+    strbuf_addstr(out, "; result discarded");
 }
 
 static void reflection(struct strbuf *out, const struct event_reflection *e)
 {
     bool said = e->text && e->text[strspn(e->text, " \t\r\n")];
-    strbuf_addstr(out, said ? e->text : "(nothing was said)");
+    strbuf_addstr(out, said ? e->text : "(no text)");
 }
 
 /* The decision already reports an answered question. */
@@ -472,8 +546,8 @@ static void released(struct strbuf *out, const struct event_released *e)
 {
     if (e->by && strcmp(e->by, "decision") == 0)
         return;
-    add_name(out, e->gate, "?");
-    strbuf_addstr(out, ", released by ");
+    words_gate(out, NULL, e->gate, NULL, 0);
+    strbuf_addstr(out, ", then ");
     add_name(out, e->by, "?");
 }
 
@@ -486,13 +560,16 @@ static void turn_finalized(struct strbuf *out, const struct event_turn_finalized
         }
 }
 
-static void edited(struct strbuf *out, const struct event_edited *e)
+static void edited(struct strbuf *out, const struct session *session, const struct event *event)
 {
+    const struct event_edited *e = &event->edited;
     const char *after = e->after ? e->after : "gone";
     size_t len = strlen(after), keep = utf8_prefix(after, len, EDITED_CHARS);
     add_name(out, e->what, "?");
-    strbuf_addstr(out, e->call ? " of " : "");
-    add_name(out, e->call, "");
+    if (e->call) {
+        strbuf_addstr(out, " of ");
+        words_call_number(out, session, e->call, event->turn);
+    }
     strbuf_addstr(out, ", now ");
     add_flat(out, after, keep, keep, false);
     strbuf_addstr(out, keep < len ? text_ellipsis() : "");
@@ -501,7 +578,7 @@ static void edited(struct strbuf *out, const struct event_edited *e)
 void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, double cost_usd)
 {
     if (e->status && strcmp(e->status, "budget") == 0) {
-        strbuf_addstr(out, "used up");
+        strbuf_addstr(out, "limit reached");
         add_dot(out);
     }
     text_plural(out, e->steps, "step", "steps");
@@ -519,7 +596,7 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, dou
 static void turn_finished(struct strbuf *out, const struct event_turn_finished *e)
 {
     const char *status = e->status && *e->status ? e->status : "ended";
-    strbuf_addf(out, "%s, ", strcmp(status, "budget") == 0 ? "the budget ended it" : status);
+    strbuf_addf(out, "%s, ", strcmp(status, "budget") == 0 ? "stopped at a limit" : words_turn_status(status));
     text_plural(out, e->steps, "step", "steps");
     strbuf_addstr(out, ", ");
     text_plural(out, e->tool_calls, "call", "calls");
@@ -528,7 +605,8 @@ static void turn_finished(struct strbuf *out, const struct event_turn_finished *
 }
 
 /* Adds the sentence of a type that has one; false if its row says as much. */
-static bool add_sentence(struct strbuf *out, enum words_form form, const struct event *event)
+static bool add_sentence(struct strbuf *out, enum words_form form, const struct session *session,
+                         const struct event *event)
 {
 #define SAY(ID, member)              \
     case EVENT_##ID:                 \
@@ -542,14 +620,18 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
     SAY(MODEL_FAILED, model_failed)
     SAY(WRITE_UNDONE, write_undone)
     SAY(WORKSPACE_OP, workspace_op)
-    SAY(LATE_SUPPRESSED, late_suppressed)
     SAY(REFLECTION, reflection)
     SAY(BUDGET_WARNED, budget_warned)
     SAY(RELEASED, released)
-    SAY(EDITED, edited)
     SAY(TURN_FINALIZED, turn_finalized)
         /* clang-format on */
 #undef SAY
+    case EVENT_LATE_SUPPRESSED:
+        late_suppressed(out, session, event);
+        return true;
+    case EVENT_EDITED:
+        edited(out, session, event);
+        return true;
     case EVENT_CONTEXT_COMPACTED:
         if (form == WORDS_HEAD)
             context_compacted(out, &event->context_compacted);
@@ -571,8 +653,8 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
     }
 }
 
-void event_words(struct strbuf *out, enum words_form form, const struct event *event)
+void event_words(struct strbuf *out, enum words_form form, const struct session *session, const struct event *event)
 {
-    if (form == WORDS_ROW || !add_sentence(out, form, event))
-        event_row(out, event);
+    if (form == WORDS_ROW || !add_sentence(out, form, session, event))
+        event_row(out, session, event);
 }

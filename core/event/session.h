@@ -17,9 +17,17 @@
 #define SESSION_ARGS 120 /* characters of the arguments of a call … */
 #define SESSION_TEXT 160 /* … and of any other text of a row */
 
-enum call_state { CALL_PLANNED, CALL_RUNNING, CALL_ASKING, CALL_DONE, CALL_FAILED, CALL_DENIED, CALL_TIMED_OUT };
-const char *
-call_state_name(enum call_state state); /* "planned", "running", "asks", "done", "failed", "denied", "timed out" */
+enum call_state {
+    CALL_QUEUED,
+    CALL_RUNNING,
+    CALL_WAITING, /* for approval */
+    CALL_DONE,
+    CALL_FAILED,
+    CALL_DENIED,  /* a person or a rule said no */
+    CALL_SKIPPED, /* not run: a duplicate, bad arguments, canceled, or over a limit */
+    CALL_TIMED_OUT
+};
+const char *call_state_name(enum call_state state); /* "queued", "running", "waiting", "done", …, "timed out" */
 
 /* How a call's program ended. 0: with success, or no program ran. Above 0: its exit code. Below 0: minus the signal
  * that killed it, or one of these. */
@@ -61,7 +69,7 @@ struct session_step {
     const char *text; /* of the answer */
 };
 
-/* Users see its number, "#3": its index + 1. Its last ask has what it wrote. */
+/* Users see its number, "#3": its index + 1. Its last question holds the diff. */
 struct session_call {
     uint32_t id;            /* name */
     uint32_t tool;          /* name */

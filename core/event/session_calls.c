@@ -15,8 +15,9 @@
 const char *call_state_name(enum call_state state)
 {
     static const char *const names[] = {
-        [CALL_PLANNED] = "planned", [CALL_RUNNING] = "running", [CALL_ASKING] = "asks",         [CALL_DONE] = "done",
-        [CALL_FAILED] = "failed",   [CALL_DENIED] = "denied",   [CALL_TIMED_OUT] = "timed out",
+        [CALL_QUEUED] = "queued",   [CALL_RUNNING] = "running",     [CALL_WAITING] = "waiting",
+        [CALL_DONE] = "done",       [CALL_FAILED] = "failed",       [CALL_DENIED] = "denied",
+        [CALL_SKIPPED] = "skipped", [CALL_TIMED_OUT] = "timed out",
     };
     return (unsigned)state < COUNT_OF(names) ? names[state] : "";
 }
@@ -29,8 +30,8 @@ static int16_t end_of(const struct json *program)
         return CALL_END_TIMED_OUT;
     if (exit_code >= 0)
         return exit_code > INT16_MAX ? INT16_MAX : (int16_t)exit_code;
-    bool told = json_get(program, "error") || json_get(program, "error_text");
-    return !told && signum > 0 && signum < -CALL_END_STOPPED ? (int16_t)-signum : CALL_END_STOPPED;
+    bool explained = json_get(program, "error") || json_get(program, "error_text");
+    return !explained && signum > 0 && signum < -CALL_END_STOPPED ? (int16_t)-signum : CALL_END_STOPPED;
 }
 
 int16_t call_output_end(const struct json *output)
@@ -66,7 +67,7 @@ static struct session_call *need_call(const struct fold *fold, const char *id)
     uint32_t row = fold_find_call(fold, id);
     if (row != SESSION_NONE)
         return &fold->session->calls[row];
-    fold_fault(fold, "no answer asked for call %.40s", shown(id));
+    fold_fault(fold, "no answer requested call %.40s", shown(id));
     return NULL;
 }
 
@@ -132,7 +133,7 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
         fold_fault(fold, "a call has no id");
     } else if (older != SESSION_NONE && session->calls[older].turn == session->turn_count - 1 &&
                !is_over(&session->calls[older])) {
-        /* The outcomes of two calls with one id could not be told apart. */
+        /* Two calls with one id would share an outcome. */
         fold_fault(fold, "call %.40s is asked for a second time", session_name(session, id));
     }
     GROW(session->calls, session->call_count, session->call_room);
@@ -148,7 +149,7 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
                                                 .wave = SESSION_NONE,
                                                 .ask = SESSION_NONE,
                                                 .responded_seq = fold->seq,
-                                                .state = CALL_PLANNED,
+                                                .state = CALL_QUEUED,
                                                 .bytes = -1,
                                                 .args = args_text(fold, call->arguments),
                                                 .outcome = ""};
@@ -237,7 +238,7 @@ void fold_tool_started(const struct fold *fold)
     call->args = args_text(fold, e->arguments);
     if (!call->tool)
         call->tool = session_intern(session, e->tool);
-    if (call->state == CALL_PLANNED)
+    if (call->state == CALL_QUEUED)
         call->state = CALL_RUNNING;
 }
 
@@ -275,15 +276,15 @@ void fold_tool_output(const struct fold *fold)
 /* The last event of a script only reports the end. A newer harness may send events that this version does not know. */
 void fold_script_event(const struct fold *fold)
 {
-    static const char *const telling[] = {"log", "intermediate", "final_result"};
+    static const char *const printing[] = {"log", "intermediate", "final_result"};
     struct session_call *call = add_output(fold, fold->event->script_event.call);
     if (!call)
         return;
     const char *type = json_str(json_get(fold_json(fold, fold->event->script_event.event), "type"), "");
     if (strcmp(type, "error") == 0)
         call->error_seq = fold->seq;
-    for (size_t i = 0; i < COUNT_OF(telling); i++)
-        if (strcmp(type, telling[i]) == 0)
+    for (size_t i = 0; i < COUNT_OF(printing); i++)
+        if (strcmp(type, printing[i]) == 0)
             call->printed_seq = fold->seq;
 }
 
@@ -328,7 +329,7 @@ void fold_tool_finished(const struct fold *fold)
     }
     struct session_question *ask = ask_of(fold, call);
     if (ask && is_open(fold->session, ask))
-        fold_fault(fold, "call %.40s still asks", shown(e->call));
+        fold_fault(fold, "call %.40s finished while its question was open", shown(e->call));
     call->finished_seq = fold->seq;
     call->finished_t = fold->t;
     if (!call->tool)
@@ -345,6 +346,9 @@ void fold_tool_finished(const struct fold *fold)
     if (!known)
         fold_fault(fold, "call %.40s has the unknown outcome %.30s", shown(e->call),
                    e->outcome ? e->outcome : "(none)");
+    bool canceled = ask && strcmp(ask->by, "cancel") == 0;
+    if (call->state == CALL_DENIED && (canceled || words_skipped(e->denied)))
+        call->state = CALL_SKIPPED;
     note_outcome(fold, call, ask);
 }
 
@@ -417,7 +421,7 @@ void fold_write_proposed(const struct fold *fold)
     if (call) {
         call->ask = row;
         call->proposed_seq = fold->seq;
-        call->state = CALL_ASKING;
+        call->state = CALL_WAITING;
     }
     if (session->open_question == SESSION_NONE)
         session->open_question = row;
@@ -445,7 +449,7 @@ void fold_write_decided(const struct fold *fold)
     ask->waited_ms = e->waited_ms;
     ask->by = fold_text(fold, e->by);
     ask->reason = fold_text(fold, e->reason);
-    if (ask->call != SESSION_NONE && session->calls[ask->call].state == CALL_ASKING)
+    if (ask->call != SESSION_NONE && session->calls[ask->call].state == CALL_WAITING)
         session->calls[ask->call].state = CALL_RUNNING;
     next_ask(session);
 }

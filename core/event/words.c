@@ -126,21 +126,44 @@ void words_output(struct strbuf *out, const struct json *output)
     }
 }
 
+static const struct denial_words {
+    const char *reason; /* in the journal */
+    const char *words;
+    bool skipped;
+} denials[] = {
+    {"duplicate", "duplicate", true},      {"blocked", "not available", true}, {"deadline", "out of time", true},
+    {"validation", "bad arguments", true}, {"pre_hook", "rule", false},        {"write_denied", "denied", false},
+};
+
+static const struct denial_words *denial_words_of(const struct event_denied_info *denied)
+{
+    for (size_t i = 0; denied && denied->reason && i < COUNT_OF(denials); i++)
+        if (strcmp(denied->reason, denials[i].reason) == 0)
+            return &denials[i];
+    return NULL;
+}
+
+bool words_skipped(const struct event_denied_info *denied)
+{
+    const struct denial_words *words = denial_words_of(denied);
+    return words && words->skipped;
+}
+
 void words_denial(struct strbuf *out, const struct event_denied_info *denied)
 {
-    const char *reason = denied && denied->reason ? denied->reason : "refused";
-    const char *details = denied ? denied->details : NULL;
-    size_t from = out->len;
-    strbuf_addf(out, "%s%s%s", reason, details ? ": " : "", details ? details : "");
-    for (size_t i = 0; i < strlen(reason); i++)
-        if (out->buf[from + i] == '_')
-            out->buf[from + i] = ' ';
+    const struct denial_words *words = denial_words_of(denied);
+    const char *details = denied && denied->details && *denied->details ? denied->details : NULL;
+    const char *reason = words ? words->words : denied && denied->reason ? denied->reason : "denied";
+    bool alone = details && words && strcmp(words->reason, "validation") != 0; /* the details say it all */
+    for (; !alone && *reason; reason++)
+        strbuf_addch(out, *reason == '_' ? ' ' : *reason);
+    strbuf_addf(out, "%s%s", details && !alone ? ": " : "", details ? details : "");
 }
 
 void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout)
 {
-    strbuf_addf(out, "gave up after %.3g s; %s", timeout ? timeout->deadline_s : 0,
-                !timeout || timeout->retryable ? "it may be tried again" : "the tool is blocked for this turn");
+    strbuf_addf(out, "timed out after %.3g s%s", timeout ? timeout->deadline_s : 0,
+                !timeout || timeout->retryable ? "" : "; tool blocked for this turn");
 }
 
 void words_program_error(struct strbuf *out, const struct json *output)
@@ -148,7 +171,7 @@ void words_program_error(struct strbuf *out, const struct json *output)
     const char *error = json_str(json_get(output, "error"), json_str(json_get(output, "error_text"), NULL));
     json_each (block, json_get(output, "blocks"))
         error = error ? error : json_str(json_get(block, "error"), NULL);
-    strbuf_addstr(out, error ? error : "a signal ended its program");
+    strbuf_addstr(out, error ? error : "killed by a signal");
 }
 
 /* Matches both `File "<script>", line 3, in f` of a traceback and `(<script>, line 3)` of a syntax error. */
@@ -216,13 +239,13 @@ void words_outcome(struct strbuf *out, const struct event_tool_finished *finishe
     if (finished->failure)
         add_failure(&words, finished->failure->error ? finished->failure->error : "no reason given");
     else if (finished->denied && said_no)
-        strbuf_addf(&words, "%s%s", *said_no ? "you: " : "you gave no reason", said_no);
+        strbuf_addf(&words, "%s%s", *said_no ? "you: " : "no reason given", said_no);
     else if (finished->denied)
         words_denial(&words, finished->denied);
     else if (finished->timeout)
         words_timeout(&words, finished->timeout);
     else if (finished->artifact)
-        strbuf_addf(&words, "kept as %s", finished->artifact->id ? finished->artifact->id : "?");
+        strbuf_addf(&words, "saved as %s", finished->artifact->id ? finished->artifact->id : "?");
     else if (finished->result && call_output_end(output) == CALL_END_STOPPED)
         words_program_error(&words, output);
     else if (finished->result)
@@ -247,24 +270,141 @@ const char *words_call_state(const struct session_call *call, char out[WORDS_STA
     const char *end = words_program_end(call->program_end, out);
     if (end)
         return end;
-    return call->state == CALL_PLANNED  ? "queued"
-           : call->state == CALL_ASKING ? "waiting"
-                                        : call_state_name((enum call_state)call->state);
+    return call_state_name((enum call_state)call->state);
 }
 
 void words_call_times(struct strbuf *out, const struct session_call *call)
 {
     if (!call->started_seq)
-        strbuf_addstr(out, call->finished_seq ? "never began" : "has not begun");
+        strbuf_addstr(out, "not started");
     else
-        strbuf_addf(out, "began at %.3f s", (double)call->started_t / 1e6);
+        strbuf_addf(out, "started at %.3f s", (double)call->started_t / 1e6);
     if (call->started_seq && call->finished_seq) {
         strbuf_addstr(out, ", took ");
         text_ms(out, call->finished_t > call->started_t ? (call->finished_t - call->started_t) / 1000 : 0);
         strbuf_addstr(out, call->proposed_seq ? " with the question" : "");
     }
     if (call->late)
-        strbuf_addstr(out, "; it came back late: nothing of it was used");
+        strbuf_addstr(out, "; returned late, result discarded");
+}
+
+/* ---- calls, gates and turns ---- */
+
+void words_call_number(struct strbuf *out, const struct session *session, const char *id, int64_t turn)
+{
+    uint32_t row = session && id ? session_find_call_in(session, id, turn) : SESSION_NONE;
+    if (row != SESSION_NONE)
+        strbuf_addf(out, "#%u", row + 1);
+    else
+        utf8_sanitize(out, id ? id : "?", strlen(id ? id : "?"), 0);
+}
+
+/* "#3 edit_file src/x.c": of the arguments only the subject, which comes before the first name=value. */
+static void add_call(struct strbuf *out, const struct session *session, const char *id, int64_t turn)
+{
+    uint32_t row = session ? session_find_call_in(session, id, turn) : SESSION_NONE;
+    words_call_number(out, session, id, turn);
+    if (row == SESSION_NONE)
+        return;
+    const struct session_call *call = &session->calls[row];
+    const char *tool = session_name(session, call->tool), *rest = strchr(call->args, '=');
+    size_t len = rest ? (size_t)(rest - call->args) : strlen(call->args);
+    while (rest && len && call->args[len - 1] != ' ')
+        len--;
+    while (len && call->args[len - 1] == ' ')
+        len--;
+    CLEANUP(strbuf) struct strbuf subject = STRBUF_INIT;
+    strbuf_add(&subject, call->args, utf8_prefix(call->args, len, SHORT_TEXT));
+    strbuf_addf(out, "%s%s%s", *tool ? " " : "", tool, subject.len ? " " : "");
+    words_one_line(out, subject.buf);
+}
+
+/* The first wave of the newest step that has not started; NULL: none. */
+static const struct session_wave *next_wave(const struct session *session)
+{
+    for (uint32_t i = 0; session && i < session->wave_count; i++) {
+        const struct session_wave *wave = &session->waves[session->wave_count - 1 - i];
+        const struct session_wave *earlier = wave->number > 1 && i + 1 < session->wave_count ? wave - 1 : NULL;
+        if (!earlier || session->calls[earlier->first_call].started_seq)
+            return wave;
+    }
+    return NULL;
+}
+
+void words_gate(struct strbuf *out, const struct session *session, const char *gate, const char *call, int64_t turn)
+{
+    static const struct {
+        const char *gate; /* in the journal */
+        const char *words;
+        const char *of_call; /* before the call, if the gate has one */
+    } gates[] = {
+        {"before model", "before the model request", NULL},
+        {"after answer", "after the answer", NULL},
+        {"before wave", "before the next wave", NULL},
+        {"before tool", "before a call", "before "},
+        {"before write", "before a write", "before the write of "},
+        {"after tool", "after a call", "after "},
+        {"before reflection", "before the review of the step", NULL},
+        {"before finalizing", "before the end of the turn", NULL},
+        {"at budget", "at a limit", NULL},
+    };
+    for (size_t i = 0; gate && i < COUNT_OF(gates); i++) {
+        if (strcmp(gate, gates[i].gate) != 0)
+            continue;
+        const struct session_wave *wave = strcmp(gate, "before wave") == 0 ? next_wave(session) : NULL;
+        strbuf_addstr(out, call && gates[i].of_call ? gates[i].of_call : wave ? "" : gates[i].words);
+        if (call && gates[i].of_call)
+            add_call(out, session, call, turn);
+        if (wave) {
+            strbuf_addf(out, "before wave %u (", wave->number);
+            text_plural(out, wave->call_count, "call", "calls");
+            strbuf_addch(out, ')');
+        }
+        return;
+    }
+    utf8_sanitize(out, gate ? gate : "?", strlen(gate ? gate : "?"), 0);
+    if (call) {
+        strbuf_addch(out, ' ');
+        words_call_number(out, session, call, turn);
+    }
+}
+
+void words_wave_end(struct strbuf *out, const struct session *session, const char *why, int64_t turn)
+{
+    size_t len = strcspn(why, " ");
+    CLEANUP(free) char *first = xasprintf("%.*s", (int)len, why);
+    bool named = session && session_find_call_in(session, first, turn) != SESSION_NONE;
+    if (named)
+        words_call_number(out, session, first, turn);
+    strbuf_addstr(out, why + (named ? len : 0));
+}
+
+const char *words_turn_status(const char *status)
+{
+    return strcmp(status, "cancelled") == 0 ? "canceled" : status;
+}
+
+void words_amount(struct strbuf *out, const char *key, double amount)
+{
+    static const char *const counted[][3] = {
+        {"steps", "step", "steps"},
+        {"tool_calls", "tool call", "tool calls"},
+        {"reflections", "reflection", "reflections"},
+        {"context_tokens", "token of context", "tokens of context"},
+        {"input_tokens", "input token", "input tokens"},
+        {"output_tokens", "output token", "output tokens"},
+    };
+    for (size_t i = 0; i < COUNT_OF(counted); i++)
+        if (strcmp(key, counted[i][0]) == 0) {
+            text_plural(out, (int64_t)amount, counted[i][1], counted[i][2]);
+            return;
+        }
+    if (strcmp(key, "wall_ms") == 0)
+        text_ms(out, (int64_t)amount);
+    else if (strcmp(key, "cost_usd") == 0)
+        text_money(out, amount);
+    else
+        text_count(out, (int64_t)amount);
 }
 
 const char *words_effect(const char *effect)

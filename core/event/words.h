@@ -7,15 +7,17 @@
 #include "event.h"
 
 struct json;
+struct session;
 struct session_call;
 
 /* The amount of detail. */
 enum words_form {
-    WORDS_ROW,   /* one line of a list: "c4 src/lines.c +4 -1" */
+    WORDS_ROW,   /* one line of a list: "#4 src/lines.c +4 -1" */
     WORDS_PLAIN, /* a sentence of a summary: "wrote src/lines.c +4 -1"; the row if that says as much */
     WORDS_HEAD,  /* a heading above the text: without what the model or a person wrote */
 };
-void event_words(struct strbuf *out, enum words_form form, const struct event *event);
+/* `session` has folded the event, and gives calls their numbers. NULL: calls are shown by their ids. */
+void event_words(struct strbuf *out, enum words_form form, const struct session *session, const struct event *event);
 /* "3 steps · 4 calls · 2.1 s": the end of a turn, with its cost; NaN: unknown. */
 void words_turn_end(struct strbuf *out, const struct event_turn_finished *finished, double cost_usd);
 /* " +1,204 -1": lines added and removed. */
@@ -29,9 +31,11 @@ void words_subject(struct strbuf *out, const struct json *arguments);
 void words_script_event(struct strbuf *out, const struct json *sent);
 /* "42 lines", "3 entries": the size of a result; empty if no words fit. `output` may be NULL. */
 void words_output(struct strbuf *out, const struct json *output);
-/* "already done: same call as c1". `denied` may be NULL. */
+/* Why a call was not run. `denied` may be NULL. */
 void words_denial(struct strbuf *out, const struct event_denied_info *denied);
-/* "gave up after 45 s; it may be tried again". `timeout` may be NULL. */
+/* "denied" if a person or a rule said no; "skipped" if the call was a duplicate, wrong, canceled, or over a limit. */
+bool words_skipped(const struct event_denied_info *denied);
+/* "timed out after 45 s". `timeout` may be NULL. */
 void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout);
 /* Why a program stopped, from a result whose program_end is CALL_END_STOPPED. */
 void words_program_error(struct strbuf *out, const struct json *output);
@@ -54,8 +58,19 @@ size_t words_script_line(const char *text);
 const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX]);
 /* The call's state in a word. If the call is done but its program failed, how the program ended. */
 const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX]);
-/* "began at 0.120 s, took 3 ms". */
+/* "started at 0.120 s, took 3 ms". */
 void words_call_times(struct strbuf *out, const struct session_call *call);
+/* "#3": the number of the call with this id, as seen from `turn`; the id if it has none. */
+void words_call_number(struct strbuf *out, const struct session *session, const char *id, int64_t turn);
+/* "before #3 edit_file src/x.c", "before the model request": a gate for people, from its name in the journal and the
+ * call that it holds (NULL: none). Without a session `call` is shown unchanged. */
+void words_gate(struct strbuf *out, const struct session *session, const char *gate, const char *call, int64_t turn);
+/* Why a wave ends: the reason in the journal, with its call's number instead of its id. */
+void words_wave_end(struct strbuf *out, const struct session *session, const char *why, int64_t turn);
+/* How a turn ended: "done", "failed", "canceled", "budget". */
+const char *words_turn_status(const char *status);
+/* "60.0 s", "2 steps", "$0.10": an amount of a budget, by the name of its key. */
+void words_amount(struct strbuf *out, const char *key, double amount);
 /* "read", "write", "net", "destroy"; other effects stay unchanged. */
 const char *words_effect(const char *effect);
 /* The same for a call of this tool. Our own script tool is named as such, unless the script may do worse than read

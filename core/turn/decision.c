@@ -39,8 +39,11 @@ enum decision_kind decision_from_name(const char *name)
 
 const char *decider_name(enum decider by)
 {
-    static const char *const names[] = {
-        [BY_KEY] = "key", [BY_POLICY] = "policy", [BY_RECORDING] = "recording", [BY_TIMEOUT] = "timeout"};
+    static const char *const names[] = {[BY_KEY] = "key",
+                                        [BY_POLICY] = "policy",
+                                        [BY_RECORDING] = "recording",
+                                        [BY_TIMEOUT] = "timeout",
+                                        [BY_CANCEL] = "cancel"};
     return (size_t)by < COUNT_OF(names) ? names[by] : "";
 }
 

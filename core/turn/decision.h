@@ -20,7 +20,7 @@ enum decision_kind {
 const char *decision_name(enum decision_kind kind);
 enum decision_kind decision_from_name(const char *name); /* DECISION_NONE if unknown */
 
-enum decider { BY_KEY, BY_POLICY, BY_RECORDING, BY_TIMEOUT };
+enum decider { BY_KEY, BY_POLICY, BY_RECORDING, BY_TIMEOUT, BY_CANCEL };
 const char *decider_name(enum decider by);
 
 struct decision {

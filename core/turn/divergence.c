@@ -423,7 +423,7 @@ void divergences_see(struct divergences *d, const struct event *event)
         /* A recording that ends in a crash does not show what would have followed. */
         if (d->open_turn && event->turn >= d->open_turn)
             return;
-        event_words(&summary, WORDS_ROW, event);
+        event_words(&summary, WORDS_ROW, NULL, event);
         add(d, d->last_seq, event_type_name(event->type), WHOLE_EVENT, NULL, summary.len ? summary.buf : "it happened");
         return;
     }
@@ -466,7 +466,7 @@ void divergences_end(struct divergences *d)
         arena_reset(&d->scratch);
         if (journal_event(d->lines, d->entries[i].index, &was, &d->scratch, NULL) < 0)
             continue;
-        event_words(&summary, WORDS_ROW, &was);
+        event_words(&summary, WORDS_ROW, NULL, &was);
         add(d, was.seq, was.type_name, WHOLE_EVENT, summary.len ? summary.buf : "it happened", NULL);
     }
     if (d->count)

@@ -220,7 +220,7 @@ const char *waves_cut_by(const struct event_plan_wave_list *waves, size_t index)
 static void place_alone(struct plan *plan, size_t i, enum effect effect)
 {
     if (plan->first < i)
-        close_wave(plan, i, arena_printf(plan->arena, "%s is no read (%s)", plan->calls[i].id, effect_name(effect)));
+        close_wave(plan, i, arena_printf(plan->arena, "%s is not a read (%s)", plan->calls[i].id, effect_name(effect)));
     close_wave(plan, i + 1, describe_alone(plan, effect));
 }
 

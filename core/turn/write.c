@@ -275,6 +275,8 @@ static const char *who_denied(const struct decision *decision)
         return "the write was refused without asking";
     case BY_RECORDING:
         return "the write was refused in the recording";
+    case BY_CANCEL:
+        return "the turn was canceled, nothing was written";
     case BY_KEY:
     case BY_TIMEOUT:
         break;
@@ -667,7 +669,7 @@ int write_revise(struct turn *turn, const char *id, const struct change_set *ver
 
 void write_cancel(struct turn *turn)
 {
-    struct decision no = {.kind = DECISION_DENIED, .by = BY_KEY, .reason = "the turn was cancelled"};
+    struct decision no = {.kind = DECISION_DENIED, .by = BY_CANCEL};
     if (is_undecided(turn->question) && bounded_waits(turn->question->running) &&
         decided(turn->question, &no, NULL) < 0)
         BUG("a question could not be closed");

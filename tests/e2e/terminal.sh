@@ -107,7 +107,7 @@ write_model() {
 run_write() { # extra arguments
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "$*" "'change two lines'"
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'keep'
 }
 

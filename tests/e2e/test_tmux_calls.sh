@@ -87,7 +87,7 @@ case_engines() {
     begin engines 120x40
     echo '{"workspace":{"engine":"none"}}' >"$home/none.json"
     run_calls "$(exec_call c1 true)" '--config none.json'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'programs none UNSAFE   '
     sees 'programs none UNSAFE · 1 call'
     keys y

@@ -35,7 +35,7 @@ case_deny_and_approve() {
     configure
     model "$edit" "$write"
     run_turn
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'fs__edit_file'
     sees '+ BETA'
     keys n
@@ -82,7 +82,7 @@ case_server_that_is_not_there() {
     model "$write"
     run_turn
     sees 'tool server gone: not available'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
     escape
@@ -114,7 +114,7 @@ case_waits_with_a_screen() {
     run_turn
     sees 'ready, 14 tools'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
     escape
@@ -165,7 +165,7 @@ case_comes_later() {
     sees 'ready, 14 tools: the next turn has what is new'
     typed 'now write'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees '+ two'
     keys y
     sees 'That is all I had to do.'
@@ -246,7 +246,7 @@ case_live_model() {
     printf '{"question_grace_ms": 0, "model": "m", "models": {"m": {"provider": "openai", "base_url": "%s/v1", "model": "gpt-x", "key_env": "MY_KEY"}}}\n' \
         "$url" >"$home/config/keyturn/config.json"
     start run --workspace ws --mcp servers.json --record rec.jsonl "'go on'"
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees '+ nothing is left'
     sees '- beta'
     keys n
@@ -266,7 +266,7 @@ case_servers_end_with_the_program() {
         "$servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" >"$home/servers.json"
     model "$write"
     run_turn
-    sees 'waiting for you'
+    sees 'waiting for approval'
     local keyturn far near left end
     keyturn=$(pgrep -P "$(mux display-message -p -t $pane '#{pane_pid}')" keyturn)
     far=$(cat "$home/far") near=$(cat "$home/near")

@@ -32,7 +32,7 @@ case_countdown() {
     sees 'the API answered 529'
     sees 'cancel the turn'
     keys C-c
-    sees 'cancelled'
+    sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
     check "nobody asked again" test ! -e "$home/asked/2.request"
 }
@@ -43,7 +43,7 @@ case_cancel() {
     run
     sees 'the model answers'
     keys C-c
-    sees 'cancelled'
+    sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
     local end=$((SECONDS + wait_s))
     until [ -e "$home/asked/gone" ]; do

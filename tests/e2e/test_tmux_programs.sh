@@ -136,7 +136,7 @@ case_no_walls() {
     sees 'y approve'
     check "nothing has run" test ! -e "$home/config/one"
     keys y
-    sees 'waiting for you: run_code'
+    sees 'waiting for approval: run_code'
     sees '| touch $HERE/two'
     sees 'y approve'
     check "what was allowed has run" test -e "$home/config/one"

@@ -148,7 +148,7 @@ case_destroys() {
     mkdir "$home/tools"
     printf 'EFFECT = "DESTRUCTIVE"\ndef wipe(name):\n    return name + " is gone"\n' >"$home/tools/wipe.py"
     run_scripts '--tools tools' '# Removes what is old.\nemit_result(wipe(\"this\"))\n' '# And more.\nemit_result(wipe(\"that\"))\n'
-    sees 'waiting for you: run_script'
+    sees 'waiting for approval: run_script'
     sees '| emit_result(wipe("this"))'
     sees 'y approve'
     check "nothing has run" bash -c "! grep -q script.event '$home/rec.jsonl'"

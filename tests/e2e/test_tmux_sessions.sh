@@ -17,7 +17,7 @@ configure() {
 run_kept() { # the session is kept among the others, and a write of it waits
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl "'change two lines'"
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'keep'
 }
 
@@ -27,12 +27,12 @@ case_running_elsewhere() {
     configure
     run_kept
     check "it runs" bash -c "$(declare -f sessions_json); home='$home' program='$program' sessions_json | grep -q '\"running\":true'"
-    check "and waits" grep -q '"status":"waits for you"' <(sessions_json)
+    check "and waits" grep -q '"status":"waiting"' <(sessions_json)
     terminal second 120x40
     start
     sees 'Recent sessions'
     sees 'change two lines'
-    sees 'waits for you'
+    sees ' waiting '
     keys Down Enter
     sees 'Another keyturn is running this session. It is shown read only'
     sees 'read only'
@@ -109,9 +109,9 @@ case_set_up_a_model() {
     check "for its owner" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
     typed 'Change it.'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys C-c
-    sees 'cancelled'
+    sees 'canceled'
     sees 'i next prompt'
     keys q
     sees 'status='
@@ -142,9 +142,9 @@ case_run_without_a_model() {
     sees 'model: mine'
     sees 'Change it.'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys C-c
-    sees 'cancelled'
+    sees 'canceled'
     sees 'i next prompt'
     keys q
     sees 'status='
@@ -156,7 +156,7 @@ case_run_the_demo_instead() {
     sees 'd starts the demo'
     keys d
     sees 'demo'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys q y
     sees 'status='
 }
@@ -189,7 +189,7 @@ case_fork_in_a_turn() {
     keys F
     sees 'the turn continues'
     sees 'I change two lines.'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys n
     sees 'That is all I had to do.'
     check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"

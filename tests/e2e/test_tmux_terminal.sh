@@ -14,7 +14,7 @@ case_resize() {
     sees '60'
     mux resize-window -t it -x 200 -y 60
     sees '5 budget'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
 }
@@ -57,7 +57,7 @@ case_suspend() {
     check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
     typed 'fg'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
     escape
@@ -79,7 +79,7 @@ stop_with() { # signal
     check "the modes are off" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
     typed 'fg'
     keys Enter
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
 }

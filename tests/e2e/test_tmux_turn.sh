@@ -25,7 +25,7 @@ case_cancel() {
     begin cancel 120x40
     run_write
     keys C-c
-    sees 'cancelled'
+    sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
     check "nothing was written" grep -qx 3 "$home/ws/numbers"
     keys C-c
@@ -57,12 +57,12 @@ case_step() {
     begin step 120x40
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl --step "'change two lines'"
-    sees 'before model'
+    sees 'before the model request'
     keys s
     file_has "$home/rec.jsonl" '"gate":"after answer"'
     escape
     keys c
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys n
     sees 'That is all'
 }
@@ -226,7 +226,7 @@ case_demo() {
     begin demo 120x40
     start demo --record rec.jsonl
     sees 'A recorded model'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'Hunk 2 is not needed'
     keys ']'
     keys Space
@@ -234,7 +234,7 @@ case_demo() {
     keys y
     sees '!Hunk 2 is not needed'
     sees 'CHANGELOG.md'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys y
     file_has "$home/rec.jsonl" '"type":"turn.finished"'
     check "it is done" grep -q '"status":"done"' "$home/rec.jsonl"
@@ -252,10 +252,10 @@ case_demo() {
 case_demo_denied() {
     begin demo_denied 120x40
     start demo --record rec.jsonl
-    sees 'waiting for you: edit_file src/lines.py'
+    sees 'waiting for approval: edit_file src/lines.py'
     keys n
     file_has "$home/rec.jsonl" 'last_line fails as before'
-    sees 'waiting for you: edit_file CHANGELOG.md'
+    sees 'waiting for approval: edit_file CHANGELOG.md'
     keys n
     file_has "$home/rec.jsonl" '"type":"turn.finished"'
     check "the tests failed twice" [ "$(grep -c '"final_result".*"failed":\["last_line"\]' "$home/rec.jsonl")" = 2 ]

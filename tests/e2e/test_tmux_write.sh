@@ -27,7 +27,7 @@ case_neither_enter_nor_space() {
     escape
     keys Space
     keys Space
-    sees 'waiting for you'
+    sees 'waiting for approval'
     check "nothing was decided" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys y
     file_has "$home/ws/numbers" thirty-five
@@ -100,7 +100,7 @@ case_editor_fails() {
     run_write
     keys e
     sees 'failed'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     keys n
     sees 'That is all I had to do.'
 }
@@ -143,7 +143,7 @@ case_early_keys() {
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'change two lines'"
     sees 'conversation'
     typed 'yyyyyyyyyyyy'
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'keep'
     check "keys that were typed before did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys y
@@ -291,7 +291,7 @@ case_protected() {
         answer 2 "That is all I had to do." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl --approve allow "'write it'"
-    sees 'waiting for you'
+    sees 'waiting for approval'
     sees 'write_file  .git/hooks/pre-commit'
     sees 'protected: git runs the files in it'
     sees 'requested through a link as docs/pre-commit'

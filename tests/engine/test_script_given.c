@@ -183,7 +183,7 @@ SCRIPT_TEST(the_scheduler_asks_for_the_calls_effect)
     fake_answer_call(answer, "s2", "run_script", "{\"script\":\"y\",\"tools\":[\"note\"]}");
     turn_rig_turn(&f->rig, "go");
     const char *waves = event_json(turn_rig_event(&f->rig, EVENT_WAVES_PLANNED, 0), "waves");
-    assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is no read (LOCAL_WRITE)\""));
+    assert_non_null(strstr(waves, "\"calls\":[\"r1\",\"s1\"],\"why\":\"s2 is not a read (LOCAL_WRITE)\""));
 }
 
 #define LOOKING "{\"script\":\"x\",\"tools\":[\"look\"]}"

@@ -72,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (event_decode(&back, &arena, line.buf, line.len, NULL) < 0)
         BUG("what was written cannot be read");
     check_same(&event, &back);
-    event_words(&summary, WORDS_ROW, &event);
+    event_words(&summary, WORDS_ROW, NULL, &event);
     return 0;
 }

@@ -24,7 +24,7 @@ void event_lines_add(struct strbuf *out, const struct event *event)
 void event_lines_add_words(struct strbuf *out, const struct event *event)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    event_words(&words, WORDS_ROW, event);
+    event_words(&words, WORDS_ROW, NULL, event);
     strbuf_addf(out, "%s:%s", event->type_name, words.len ? " " : "");
     strbuf_add(out, words.buf, words.len);
     strbuf_addch(out, '\n');

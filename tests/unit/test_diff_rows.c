@@ -112,12 +112,12 @@ static void two_hunks(struct rig *rig)
     rig_load(rig);
 }
 
-TEST(hunks_are_kept_and_dropped)
+TEST(hunks_are_staged_and_discarded)
 {
     struct rig rig;
     two_hunks(&rig);
     expect(&rig, 0, 0,
-           "▸@@ line 1                         [x] keep\n"
+           "▸@@ line 1                        [x] stage\n"
            "   1   1    one\n"
            "   2      - two\n"
            "       2  + 2\n"
@@ -125,7 +125,7 @@ TEST(hunks_are_kept_and_dropped)
            "   3   4    three\n"
            "   4   5    four\n"
            "   5   6    five\n"
-           " @@ seven                          [x] keep\n"
+           " @@ seven                         [x] stage\n"
            "   8   9    eight\n"
            "   9  10    nine\n"
            "  10  11    ten\n"
@@ -139,7 +139,7 @@ TEST(hunks_are_kept_and_dropped)
     /* The numbers of the second hunk are those the file would have without the first. */
     diffview_keep(&rig.view, 0, false);
     expect(&rig, 0, 0,
-           "▸@@ line 1                         [ ] drop\n"
+           "▸@@ line 1                      [ ] discard\n"
            "   1   1    one\n"
            "   2      - two\n"
            "          + 2\n"
@@ -147,14 +147,14 @@ TEST(hunks_are_kept_and_dropped)
            "   3   3    three\n"
            "   4   4    four\n"
            "   5   5    five\n"
-           " @@ seven                          [x] keep\n"
+           " @@ seven                         [x] stage\n"
            "   8   8    eight\n"
            "   9   9    nine\n"
            "  10  10    ten\n"
            "  11      - eleven\n"
            "      11  + ELEVEN\n"
            "  12  12    twelve");
-    assert_int_equal(look_at(&rig, 3, 12), LOOK_DIFF_DROPPED);
+    assert_int_equal(look_at(&rig, 3, 12), LOOK_DIFF_DISCARDED);
     assert_int_equal(look_at(&rig, 13, 6), LOOK_DIFF_ADD_GUTTER);
     assert_int_equal(diffview_kept(&rig.view), 1);
     diffview_counts(&rig.view, &added, &removed);
@@ -227,7 +227,7 @@ TEST(hostile_text_is_spelled_out)
     add_file(&rig, "x", "a\n", 0644, "\xE2\x80\xAEgnp.exe\x1B[31m\r\nok\xFF\te\xCC\x81!\rz\n", 0644);
     rig_load(&rig);
     expect(&rig, 0, 0,
-           "▸@@ line 1                                         [x] keep\n"
+           "▸@@ line 1                                        [x] stage\n"
            "   1      - a\n"
            "       1  + <U+202E>gnp.exe^[[31m^M\n"
            "       2  + ok\xEF\xBF\xBD→    e\xCC\x81!^Mz");
@@ -266,15 +266,15 @@ TEST(long_lines_and_missing_newlines_say_so)
     add_file(&rig, "x", "short\n", 0644, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 0644);
     rig_load(&rig);
     expect(&rig, 0, 0,
-           "▸@@ line 1                               [x] keep\n"
+           "▸@@ line 1                              [x] stage\n"
            "   1      - short\n"
            "       1  + 0123456789abc (no newline at the end)…");
     expect(&rig, 0, 40,
-           "▸@@ line 1                               [x] keep\n"
+           "▸@@ line 1                              [x] stage\n"
            "   1      -\n"
            "       1  + EFGHIJKLMNOPQR (no newline at the end)");
     expect(&rig, 0, 56,
-           "▸@@ line 1                               [x] keep\n"
+           "▸@@ line 1                              [x] stage\n"
            "   1      -\n"
            "       1  + UVWXYZ (no newline at the end)");
     rig_release(&rig);
@@ -308,19 +308,19 @@ TEST(files_that_are_new_gone_binary_or_of_another_mode)
     expect(&rig, 0, 0,
            " new.sh                                               +1 −0\n"
            " new file, executable (mode 755)\n"
-           "▸@@ line 1                                         [x] keep\n"
+           "▸@@ line 1                                        [x] stage\n"
            "       1  + echo\n"
            "\n"
            " old.c                                                +0 −1\n"
            " deleted\n"
-           " @@ line 1                                         [x] keep\n"
+           " @@ line 1                                        [x] stage\n"
            "   1      - x\n"
            "\n"
            " run                                                  +0 −0\n"
-           " mode 644 becomes 755                              [x] keep\n"
+           " mode 644 becomes 755                             [x] stage\n"
            "\n"
            " empty                                                +0 −0\n"
-           " new file, empty                                   [x] keep");
+           " new file, empty                                  [x] stage");
     for (size_t i = 0; i < rig.view.piece_count; i++)
         assert_int_equal(diffview_piece_at(&rig.view, diffview_row_of(&rig.view, i)), i);
     rig_release(&rig);
@@ -329,21 +329,21 @@ TEST(files_that_are_new_gone_binary_or_of_another_mode)
     add_file(&rig, "logo.png", "xx", 0644, "y", 0644);
     change_side_set(&set->items[0].new, "\0\1\2", 3, 0644);
     rig_load(&rig);
-    expect(&rig, 0, 0, "▸binary, all or nothing: 2 bytes become 3 bytes              [x] keep");
+    expect(&rig, 0, 0, "▸binary, all or nothing: 2 bytes become 3 bytes             [x] stage");
     rig_release(&rig);
     rig_init(&rig, 4, 70);
     set = rig.set;
     add_file(&rig, "logo.png", NULL, 0, "y", 0644);
     change_side_set(&set->items[0].new, "\0", 1, 0644);
     rig_load(&rig);
-    expect(&rig, 0, 0, "▸new file · binary, all or nothing: nothing becomes 1 byte   [x] keep");
+    expect(&rig, 0, 0, "▸new file · binary, all or nothing: nothing becomes 1 byte  [x] stage");
     rig_release(&rig);
     rig_init(&rig, 4, 70);
     set = rig.set;
     add_file(&rig, "logo.png", "x", 0644, NULL, 0);
     change_side_set(&set->items[0].old, "\0", 1, 0644);
     rig_load(&rig);
-    expect(&rig, 0, 0, "▸deleted · binary, all or nothing: 1 byte becomes nothing    [x] keep");
+    expect(&rig, 0, 0, "▸deleted · binary, all or nothing: 1 byte becomes nothing   [x] stage");
     rig_release(&rig);
 }
 
@@ -361,12 +361,12 @@ TEST(a_move_is_kept_or_dropped_as_one)
     expect(&rig, 0, 0,
            " sub/run.sh                                           +1 −0\n"
            " new file, executable (mode 755) · moved from run.sh\n"
-           "▸@@ line 1                                         [ ] drop\n"
+           "▸@@ line 1                                      [ ] discard\n"
            "          + echo\n"
            "\n"
            " run.sh                                               +0 −1\n"
            " deleted · moved to sub/run.sh\n"
-           " @@ line 1                                         [ ] drop\n"
+           " @@ line 1                                      [ ] discard\n"
            "   1      - echo\n"
            "\n"
            " other                                                +1 −0\n"

@@ -289,7 +289,7 @@ TEST(unknown_things_survive)
     event_encode(&out, &event);
     assert_string_equal(out.buf, other);
     strbuf_reset(&out);
-    event_words(&out, WORDS_ROW, &event);
+    event_words(&out, WORDS_ROW, NULL, &event);
     assert_string_equal(out.buf, other);
 }
 
@@ -503,7 +503,7 @@ static void assert_summary(const char *line, const char *want)
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event;
     decode(&event, &arena, line);
-    event_words(&out, WORDS_ROW, &event);
+    event_words(&out, WORDS_ROW, NULL, &event);
     assert_string_equal(out.buf, want);
 }
 
@@ -515,7 +515,7 @@ TEST(summaries_read_well)
             CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
             struct event event = {.type = (enum event_type)type};
             fill_body(&arena, event_layout(event.type), event_body(&event), round);
-            event_words(&out, WORDS_ROW, &event);
+            event_words(&out, WORDS_ROW, NULL, &event);
             assert_null(strchr(out.buf, '\n'));
         }
     }
@@ -543,7 +543,7 @@ TEST(summaries_read_well)
     assert_summary(
         "{\"type\":\"tool.finished\",\"call\":\"c1\",\"tool\":\"grep\",\"outcome\":\"failure\",\"elapsed_ms\":12,"
         "\"failure\":{\"error\":\"no such file\",\"retryable\":true}}",
-        "c1 grep failure 12 ms no such file");
+        "c1 grep failed 12 ms no such file");
     assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "steps 2, tool_calls 3");
     assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
     assert_summary("{\"type\":\"writes.closed\"}", "");

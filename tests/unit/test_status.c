@@ -36,18 +36,18 @@ TEST(wait_for_a_model_that_failed_is_counted_down)
     apply(&session, "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1}");
     apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
     apply(&session, "{\"seq\":3,\"t\":1000,\"turn\":1,\"type\":\"model.requested\",\"step\":1}");
-    shows(&session, 2000, "live: the model is asked");
+    shows(&session, 2000, "waiting for the model");
     apply(&session,
           "{\"seq\":4,\"t\":1000000,\"turn\":1,\"type\":\"model.failed\",\"step\":1,\"error\":\"529\",\"attempt\":1,"
           "\"retry_in_ms\":2500}");
-    shows(&session, 1000000, "live: model failed, retry in 3 s");
+    shows(&session, 1000000, "model failed, retry in 3 s");
     shows(&session, 2000000, "retry in 2 s");
     shows(&session, 3400000, "retry in 1 s");
-    shows(&session, 3500000, "live: model failed, retrying");
+    shows(&session, 3500000, "model failed, retrying");
     apply(&session, "{\"seq\":5,\"t\":3500000,\"turn\":1,\"type\":\"model.requested\",\"step\":1}");
-    shows(&session, 3500000, "live: model failed, retrying");
+    shows(&session, 3500000, "model failed, retrying");
     apply(&session, "{\"seq\":6,\"t\":4000000,\"turn\":1,\"type\":\"model.responded\",\"step\":1,\"text\":\"hello\"}");
-    shows(&session, 4000000, "live: working");
+    shows(&session, 4000000, "working");
 }
 
 TEST(time_that_is_none_is_not_counted)
@@ -64,7 +64,7 @@ TEST(time_that_is_none_is_not_counted)
         apply(&session, "{\"seq\":2,\"t\":0,\"turn\":1,\"type\":\"turn.started\",\"prompt\":\"x\"}");
         apply(&session, line);
         assert_int_equal(session.model_retry_t, 0);
-        shows(&session, 1000000, "live: model failed, retrying");
+        shows(&session, 1000000, "model failed, retrying");
     }
 }
 

@@ -130,9 +130,9 @@ TEST(shipped_themes_say_everything_that_matters)
         struct theme theme = load_shipped(shipped[i]);
         const struct style *styles = theme.styles;
         /* Important roles stand out: they never look like ordinary text. */
-        static const enum look apart[] = {LOOK_STATUS_WAIT, LOOK_SELECT,     LOOK_SEARCH,
-                                          LOOK_ERROR,       LOOK_CALL_ASKS,  LOOK_DIFF_HOSTILE,
-                                          LOOK_FRAME_FOCUS, LOOK_GAUGE_FULL, LOOK_INPUT_CURSOR};
+        static const enum look apart[] = {LOOK_STATUS_WAIT, LOOK_SELECT,       LOOK_SEARCH,
+                                          LOOK_ERROR,       LOOK_CALL_WAITING, LOOK_DIFF_HOSTILE,
+                                          LOOK_FRAME_FOCUS, LOOK_GAUGE_FULL,   LOOK_INPUT_CURSOR};
         for (size_t j = 0; j < COUNT_OF(apart); j++)
             if (same_style(&styles[apart[j]], &styles[LOOK_TEXT]))
                 fail_msg("%s: %s looks like text", shipped[i], look_name(apart[j]));
@@ -174,7 +174,7 @@ TEST(colors_of_the_painted_themes_can_be_read)
             double contrast = a > b ? (a + 0.05) / (b + 0.05) : (b + 0.05) / (a + 0.05);
             /* Lines and what is dropped or merely a gap may step back; nothing else goes below what WCAG asks of large
              * text, and what is read goes well above. */
-            bool quiet = look == LOOK_FRAME || look == LOOK_DIFF_DROPPED || look == LOOK_WAVE_GAP ||
+            bool quiet = look == LOOK_FRAME || look == LOOK_DIFF_DISCARDED || look == LOOK_WAVE_GAP ||
                          look == LOOK_TIMELINE || look == LOOK_DIFF_GUTTER || look == LOOK_WAVE_HELD;
             if (contrast < (quiet ? 1.6 : 3.0))
                 fail_msg("%s: %s has a contrast of %.2f", painted[i], look_name(look), contrast);

@@ -103,7 +103,7 @@ TEST(everything_else_runs_alone)
     assert_waves("w w", true, "c1 c2", "runs alone (LOCAL_WRITE) | runs alone (LOCAL_WRITE)");
     assert_waves("n n", true, "c1 c2", NULL);
     assert_waves("r_a r_b w r_a r_b", true, "c1+c2 c3 c4+c5",
-                 "c3 is no read (LOCAL_WRITE) | runs alone (LOCAL_WRITE) | last call");
+                 "c3 is not a read (LOCAL_WRITE) | runs alone (LOCAL_WRITE) | last call");
     assert_waves("w r_a r_b n r_x d", true, "c1 c2+c3 c4 c5 c6", NULL);
     assert_waves("r_a w n d", true, "c1 c2 c3 c4", NULL);
 }
@@ -118,7 +118,7 @@ TEST(an_overlapping_read_has_its_own_wave_D27)
 
 TEST(a_tool_without_a_class_runs_alone_D28)
 {
-    assert_waves("r_a u r_b", true, "c1 c2 c3", "c2 is no read (UNKNOWN) | runs alone: effect unknown | last call");
+    assert_waves("r_a u r_b", true, "c1 c2 c3", "c2 is not a read (UNKNOWN) | runs alone: effect unknown | last call");
     assert_waves("r_a nobody_knows_it r_b", true, "c1 c2 c3", NULL);
 }
 
@@ -181,7 +181,7 @@ TEST(waves_are_written_for_the_event)
                           .waves_planned = {.waves = waves_to_event(&arena, waves, count, calls)}};
     assert_string_equal(event_json(&event, "waves"),
                         "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c\\\"2\"],"
-                        "\"why\":\"c3 is no read (LOCAL_WRITE)\",\"effect\":\"READ_ONLY\"},"
+                        "\"why\":\"c3 is not a read (LOCAL_WRITE)\",\"effect\":\"READ_ONLY\"},"
                         "{\"index\":2,\"mode\":\"sequential\",\"calls\":[\"c3\"],"
                         "\"why\":\"runs alone (LOCAL_WRITE)\",\"effect\":\"LOCAL_WRITE\"}]");
 }

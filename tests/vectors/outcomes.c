@@ -64,10 +64,10 @@ void got_outcome(struct vector *v, const struct event *finished)
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
 {
     static const enum tool_state states[] = {
-        [CALL_PLANNED] = TOOL_STATE_NONE,        [CALL_RUNNING] = TOOL_STATE_RUNNING,
-        [CALL_ASKING] = TOOL_STATE_RUNNING,      [CALL_DONE] = TOOL_STATE_COMPLETED,
-        [CALL_FAILED] = TOOL_STATE_FAILED,       [CALL_DENIED] = TOOL_STATE_DENIED,
-        [CALL_TIMED_OUT] = TOOL_STATE_TIMED_OUT,
+        [CALL_QUEUED] = TOOL_STATE_NONE,     [CALL_RUNNING] = TOOL_STATE_RUNNING,
+        [CALL_WAITING] = TOOL_STATE_RUNNING, [CALL_DONE] = TOOL_STATE_COMPLETED,
+        [CALL_FAILED] = TOOL_STATE_FAILED,   [CALL_DENIED] = TOOL_STATE_DENIED,
+        [CALL_SKIPPED] = TOOL_STATE_DENIED,  [CALL_TIMED_OUT] = TOOL_STATE_TIMED_OUT,
     };
     const struct session *session = engine_session(rig->engine);
     uint32_t index = session_find_call(session, call);

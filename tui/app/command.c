@@ -127,7 +127,7 @@ static int do_open(struct ui *ui, const struct view *view, const char *argument,
 static int do_fork(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     if (view->mode != VIEW_REPLAY)
-        return err_set(err, "only a recording can be forked; this session is live");
+        return err_set(err, "cannot fork a live session; only recordings fork");
     return replay(ui, ACTION_FORK, *argument ? argument : NULL, err);
 }
 
@@ -199,7 +199,7 @@ static int do_serial(struct ui *ui, const struct view *view, const char *argumen
 static int do_model(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     if (view->mode == VIEW_REPLAY)
-        return err_set(err, "a recording asks no model (F forks a live session from here)");
+        return err_set(err, "a recording sends no requests (F forks a live session from here)");
     if (!*argument) {
         ui_open_dialog(ui, dialog_list_new(&dialog_models));
         return 0;
@@ -323,12 +323,12 @@ static const struct command {
     {"divergences", "", "list the divergences from the recording", false, do_divergences, NULL},
     {"filter", "[TEXT]", "filter rows by kind, call or text", false, do_filter, NULL},
     {"fork", "[PROMPT]", "continue live from here in a new session", false, do_fork, NULL},
-    {"gate", "", "show what the turn is paused at", false, do_gate, NULL},
+    {"gate", "", "show the current stop", false, do_gate, NULL},
     {"goto", "SEQ or TIME", "go to an event of the recording (58) or a time (12.4s)", true, do_goto, NULL},
     {"help", "", "list all keys", false, NULL, NULL},
     {"model", "[NAME]", "switch models from the next request on", false, do_model, model_words},
     {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
-    {"permissions", "", "list what is allowed in this session", false, do_permissions, NULL},
+    {"permissions", "", "list allowed tools and paths", false, do_permissions, NULL},
     {"program", "[NAME]", "show a program's output and type into it", false, do_program, program_words},
     {"quit", "", "quit", false, NULL, NULL},
     {"save", "FILE", "save a copy of the journal", true, do_save, NULL},

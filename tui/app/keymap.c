@@ -139,8 +139,7 @@ static int check_key(const struct keymap *keymap, enum action action, size_t ind
     CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
     key_write(&name, key);
     if ((action == ACTION_APPROVE || action == ACTION_ALLOW) && is_thoughtless(key))
-        return err_set(err, "%s cannot be on %s: neither Enter nor Space ever approves", actions[action].name,
-                       name.buf);
+        return err_set(err, "cannot bind %s to %s: Enter and Space never approve", actions[action].name, name.buf);
     for (size_t i = 0; i < index; i++)
         if (key_same(&keymap->of[action].keys[i], key))
             return err_set(err, "%s has %s twice", actions[action].name, name.buf);

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- waiting for tool servers ---- */
+/* ---- waiting for MCP servers ---- */
 
 struct waiting {
     struct app *app;
@@ -379,7 +379,7 @@ static void boxes_changed(void *user)
     app_dirty(((struct live *)user)->app);
 }
 
-/* ---- tool servers ---- */
+/* ---- MCP servers ---- */
 
 static void server_changed(void *user, const struct mcp_status *status)
 {
@@ -393,7 +393,7 @@ static void server_changed(void *user, const struct mcp_status *status)
     app_dirty(live->app);
 }
 
-/* Shows which tool servers started, or which are missing. */
+/* Shows which MCP servers started, or which are missing. */
 static void tell_servers(struct live *live)
 {
     CLEANUP(strbuf) struct strbuf ready = STRBUF_INIT;

@@ -123,8 +123,7 @@ static int plan_fork(struct live *live, const struct screen *screen, struct setu
     size_t len;
     int status = open_recording(live, screen->file);
     if (!status && journal_held(screen->file))
-        status =
-            cli_error(STATUS_USAGE, "%s: another keyturn is running this session (quit that one first)", screen->file);
+        status = cli_error(STATUS_USAGE, "%s: session in use by another keyturn; quit it first", screen->file);
     if (!status)
         status = make_temp(live);
     if (!status)
@@ -152,7 +151,7 @@ static int plan_fork(struct live *live, const struct screen *screen, struct setu
         xasprintf("Forked after event %zu into a new session%s%s: %s%s", screen->position,
                   live->folder_gone ? "; its folder is gone, so it starts in an empty one" : " in ",
                   live->folder_gone ? "" : live->workspace, goes_on ? "the turn continues" : "type the next prompt",
-                  model ? "" : " (no model: the rest of the recording answers)");
+                  model ? "" : " (no model: answers come from the recording)");
     return 0;
 }
 

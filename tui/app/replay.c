@@ -257,7 +257,7 @@ static int replay_act(struct app *app, enum action action, const char *argument,
     case ACTION_COMMAND:
         return run_command(replay, argument ? argument : "", err);
     default:
-        return err_set(err, "not in a recording");
+        return err_set(err, "not available in a recording");
     }
 }
 
@@ -274,7 +274,7 @@ static bool replay_work(struct app *app)
 {
     struct replay *replay = app->own;
     bool there = player_seek(replay->player, replay->target, FOLD_AT_ONCE);
-    ui_progress(app->ui, "going there", there ? 0 : player_position(replay->player), there ? 0 : replay->target);
+    ui_progress(app->ui, "seeking", there ? 0 : player_position(replay->player), there ? 0 : replay->target);
     if (there && !replay->scanned)
         replay->scanned = player_scan(replay->player, SCAN_AT_ONCE);
     if (player_fault(replay->player) && !replay->said) {

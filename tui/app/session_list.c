@@ -12,6 +12,7 @@
 #include "event/journal.h"
 #include "event/journal_summary.h"
 #include "event/store.h"
+#include "event/words.h"
 #include "screen/text.h"
 #include <dirent.h>
 #include <stdbool.h>
@@ -48,10 +49,10 @@ static char *copy(const char *text)
 static const char *state_of(const struct journal_summary *peek, bool running)
 {
     if (running)
-        return peek->waits ? "waits for you" : "running";
+        return peek->waits ? "waiting" : "running";
     if (peek->broken)
         return "broken line";
-    return peek->under_way ? "cut off" : *peek->ended ? peek->ended : "no turn";
+    return peek->under_way ? "cut off" : *peek->ended ? words_turn_status(peek->ended) : "no turn";
 }
 
 static bool read_journal(struct session_row *row)

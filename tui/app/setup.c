@@ -361,7 +361,7 @@ static void wait_quietly(struct mcp *mcp, double wait_s)
 {
     double quiet_s = wait_s < SERVERS_QUIET_S ? wait_s : SERVERS_QUIET_S;
     if (!mcp_wait(mcp, quiet_s) && wait_s > quiet_s) {
-        cli_notice("waiting for tool servers, at most %.0f s", wait_s);
+        cli_notice("waiting for MCP servers, at most %.0f s", wait_s);
         mcp_wait(mcp, wait_s - quiet_s);
     }
 }

@@ -24,7 +24,7 @@ struct setup_plan {
     const struct journal_reader *resume; /* the lines already in that file; NULL: the file is new */
     const struct journal_reader *script; /* answers for the model if none is named; NULL: those of the recording */
     double speed;                        /* of a recorded model */
-    /* Waits for tool servers while running the loop. Returns 0 or the exit status. NULL: setup_open waits without a
+    /* Waits for MCP servers while running the loop. Returns 0 or the exit status. NULL: setup_open waits without a
      * screen. */
     int (*wait)(void *user, struct mcp *mcp, struct loop *loop, double limit_s);
     void *waiter; /* passed to wait as user */
@@ -43,7 +43,7 @@ struct setup {
     struct loop *loop;
     struct engine_config engine_config;
     struct sandbox_choice sandbox;
-    struct mcp *mcp; /* tool servers; NULL: none */
+    struct mcp *mcp; /* MCP servers; NULL: none */
     struct engine *engine;
     struct journal_reader *script; /* answers of a model that is a file */
     char *system_prompt;           /* from --system; NULL: none */

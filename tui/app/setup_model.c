@@ -115,7 +115,7 @@ static void got_key(void *user, const char *key)
     const struct config_model *model = user;
     CLEANUP(free) char *name = xasprintf("key of %s", model->name);
     if (!redact_add(name, key))
-        log_warn("the key of the model %s is too short to be looked for in what is shown", model->name);
+        log_warn("the key of the model %s is shorter than 8 characters, so it is not redacted", model->name);
 }
 
 /* Creates a model asked over HTTP; NULL and err on failure. A command that prints the key may be slow, so with a screen

@@ -241,7 +241,7 @@ int setup_open_runtime(struct setup *setup, const struct setup_plan *plan)
         .loop = setup->loop,
         .id = setup->id,
         .engine = engine,
-        .why_none = "no sandbox for programs on this machine (keyturn engines says what is missing)",
+        .why_none = "no sandbox for programs on this machine (run keyturn engines)",
         .folder = folder,
         .kept = kept,
         .artifacts = artifacts,

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "dialogs/dialog.h"
 #include "dialogs/inspect_docs.h"
+#include "event/words.h"
 #include "player.h"
 #include "screen/text.h"
 #include "tools/change.h"
@@ -74,7 +75,7 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
         strbuf_addf(out, "replay %s%s", wide ? title : base_name(title), " · read only");
         return;
     }
-    strbuf_addf(out, "%s%s", view->mode == VIEW_EXECUTE ? "again " : "", base_name(title));
+    strbuf_addf(out, "%s%s", view->mode == VIEW_EXECUTE ? "re-run " : "", base_name(title));
     if (turn)
         strbuf_addf(out, " · turn %u", turn->number);
     if (wide && *session_name(session, session->model))
@@ -85,21 +86,38 @@ static void add_left(struct strbuf *out, const struct view *view, bool wide)
     }
 }
 
+/* The questions that wait, with the one that is shown. */
+static size_t open_questions(const struct session *session)
+{
+    size_t open = 0;
+    for (uint32_t row = session->open_question; row < session->ask_count; row++) {
+        const struct session_question *ask = &session->asks[row];
+        open += !ask->decision && (ask->call == SESSION_NONE || !session->calls[ask->call].finished_seq);
+    }
+    return open;
+}
+
 /* If the question is too long, it gets shorter words. Then the path is cut, but the file name stays. */
 static void add_question(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool fresh, int room)
 {
     const struct question *question = view_question(view);
     const struct change_set *changes = question->changes;
     const char *path = changes->count ? changes->items[0].path : "";
+    size_t open = open_questions(view->session);
     CLEANUP(strbuf) struct strbuf rest = STRBUF_INIT;
     if (changes->count > 1)
         strbuf_addf(&rest, " and %zu more", changes->count - 1);
+    if (open > 1)
+        strbuf_addf(&rest, " (1 of %zu)", open);
     int wants = canvas_str_columns(canvas, path, strlen(path)) + 1 + columns_of(rest.buf);
-    strbuf_addf(out, "? %s%s: %s", question->again || question->no_undo ? "asked again, " : "",
-                fresh ? "new" : "waiting for you", question->tool);
+    strbuf_addf(out, "? %s%s: %s",
+                question->no_undo ? "no undo, "
+                : question->again ? "changed, "
+                                  : "",
+                fresh ? "new" : "waiting for approval", question->tool);
     if (columns_of(out->buf) + wants > room) {
         strbuf_reset(out);
-        strbuf_addf(out, "? %s: %s", fresh ? "just came" : "asks you", question->tool);
+        strbuf_addf(out, "? %s: %s", fresh ? "new" : "waiting", question->tool);
     }
     if (!*path)
         return;
@@ -111,12 +129,9 @@ static void add_question(struct strbuf *out, const struct view *view, const stru
 
 static void add_held(struct strbuf *out, const struct view *view, bool wide)
 {
-    const char *call = view->gate.call;
-    strbuf_addf(out, "‖ paused %s", gate_name(view->gate.gate));
-    if (call)
-        strbuf_addf(out, " %s", call);
-    if (view->gate.tool)
-        strbuf_addf(out, " %s", view->gate.tool->spec.name);
+    const struct session_turn *turn = session_turn(view->session);
+    strbuf_addstr(out, "‖ paused ");
+    words_gate(out, view->session, gate_name(view->gate.gate), view->gate.call, turn ? turn->number : 0);
     if (wide && view->gate.why && *view->gate.why)
         strbuf_addf(out, " (%s)", view->gate.why);
 }
@@ -131,7 +146,7 @@ static bool add_running(struct strbuf *out, const struct session *session)
         if (call->state != CALL_RUNNING)
             continue;
         if (running < RUNNING_SHOWN)
-            strbuf_addf(out, "%s%s", running ? ", " : "live: runs ", session_name(session, call->tool));
+            strbuf_addf(out, "%s%s", running ? ", " : "running ", session_name(session, call->tool));
         running++;
     }
     if (running > RUNNING_SHOWN)
@@ -139,14 +154,14 @@ static bool add_running(struct strbuf *out, const struct session *session)
     return running > 0;
 }
 
-/* The countdown ends at 1: at 0 the model is asked again. */
+/* The countdown ends at 1: at 0 the request is sent again. */
 static void add_failed(struct strbuf *out, const struct view *view)
 {
     double left_us = (double)view->session->model_retry_t - (double)view->now_t;
     if (view->session->model_retry_t && left_us > 0)
-        strbuf_addf(out, "live: model failed, retry in %.0f s", ceil(left_us / 1e6));
+        strbuf_addf(out, "model failed, retry in %.0f s", ceil(left_us / 1e6));
     else
-        strbuf_addstr(out, "live: model failed, retrying");
+        strbuf_addstr(out, "model failed, retrying");
 }
 
 static void add_live(struct strbuf *out, const struct view *view)
@@ -160,18 +175,17 @@ static void add_live(struct strbuf *out, const struct view *view)
     else if (!turn)
         strbuf_addstr(out, "waiting for your prompt");
     else if (turn->finished_seq)
-        strbuf_addf(out, "%s · waiting for your prompt", session_name(session, turn->status));
+        strbuf_addf(out, "%s · waiting for your prompt", words_turn_status(session_name(session, turn->status)));
     else if (session->last_model_failure_seq)
         add_failed(out, view);
     else if (add_running(out, session))
         return;
     else if (step && step->requested_seq && !step->responded_seq)
-        strbuf_addf(out, "live: the model %s",
-                    session->partial_text.len       ? "answers"
-                    : session->partial_thinking.len ? "thinks"
-                                                    : "is asked");
+        strbuf_addstr(out, session->partial_text.len       ? "model answering"
+                           : session->partial_thinking.len ? "model thinking"
+                                                           : "waiting for the model");
     else
-        strbuf_addstr(out, "live: working");
+        strbuf_addstr(out, "working");
 }
 
 static enum look add_middle(struct strbuf *out, const struct view *view, const struct canvas *canvas, bool fresh,
@@ -203,7 +217,7 @@ static void add_right(struct strbuf *out, const struct view *view, bool wide)
         return;
     }
     if (wide && view->gates && view->gates->serial)
-        strbuf_addstr(out, "one at a time   ");
+        strbuf_addstr(out, "serial   ");
     const char *programs = view->program_engine;
     if (wide && *engine && strcmp(engine, "none") != 0)
         strbuf_addf(out, "%s%s%s", programs ? "scripts " : "", engine, programs ? " · " : "   ");

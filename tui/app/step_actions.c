@@ -305,7 +305,7 @@ void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
     CLEANUP(strbuf) struct strbuf about = STRBUF_INIT;
     const struct event *event = view_event(view, newest->applied_seq);
     if (event)
-        event_words(&about, WORDS_ROW, event);
+        event_words(&about, WORDS_ROW, view->session, event);
     strbuf_addf(&question, "Undo the newest write? %s", about.buf);
     ui_open_dialog(ui, dialog_confirm_new(question.buf, undo_now, NULL));
 }

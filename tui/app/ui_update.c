@@ -109,7 +109,7 @@ static void notice_undo(struct ui *ui, const struct view *view)
         for (size_t i = 0; i < undo->write_undone.paths.count; i++)
             strbuf_addf(&paths, "%s%s", i ? ", " : "",
                         undo->write_undone.paths.items[i] ? undo->write_undone.paths.items[i] : "?");
-        ui_message(ui, LOOK_GOOD, "Undone: %.200s.", paths.buf);
+        ui_message(ui, LOOK_GOOD, "Undone: %.200s. %s redoes it.", paths.buf, keymap_key(ui->keymap, ACTION_UNDO));
     }
     const struct event *event = !first && ops != ui->ops ? newest_event(view, EVENT_WORKSPACE_OP) : NULL;
     if (event && event->workspace_op.op && strcmp(event->workspace_op.op, "undo") == 0 && event->workspace_op.error)

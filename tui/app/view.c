@@ -193,7 +193,7 @@ const char *view_row_words(const struct view *view, size_t row)
     struct cached *item = event ? find_cached(view->cache, row) : NULL;
     if (item && !item->words) {
         CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-        event_words(&words, WORDS_ROW, event);
+        event_words(&words, WORDS_ROW, view->session, event);
         item->words = arena_strdup(&item->arena, words.buf);
         view->cache->bytes -= item->bytes;
         item->bytes = sizeof(*item) + arena_bytes(&item->arena);

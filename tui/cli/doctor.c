@@ -88,7 +88,7 @@ static void terminal(struct doctor *doctor)
         tell(doctor, FINDING_WARN, "locale", "not UTF-8: non-ASCII letters are spelled out (set LANG=C.UTF-8)");
 }
 
-/* ---- tool servers ---- */
+/* ---- MCP servers ---- */
 
 #define SERVERS_WAIT_S 30
 #define NAME_COLS_MAX  28 /* width of tool names; leaves room for the effect in 80 columns */
@@ -125,16 +125,16 @@ static void tell_state(struct doctor *doctor, const struct mcp_status *status)
         strbuf_addf(&text, "%s: switched off (\"disabled\")", status->name);
     else if (status->state == MCP_STARTING)
         strbuf_addf(&text, "%s: not ready after %d s%s%s", status->name, SERVERS_WAIT_S,
-                    *status->said ? "; it says: " : "", last_line(status->said));
+                    *status->said ? "; last line: " : "", last_line(status->said));
     else
         strbuf_addf(&text, "%s: %s", status->name, status->why);
     if (!fine)
         strbuf_addf(&text, " (%s)", advice(status));
     if (status->state == MCP_READY && !status->trusted && status->tool_count)
-        strbuf_addstr(&text, "; not trusted: every call asks (\"trust\": true or \"effects\" changes that)");
+        strbuf_addstr(&text, "; not trusted: every call needs approval (\"trust\": true or \"effects\" changes that)");
     if (status->note)
         strbuf_addf(&text, "; %s", status->note);
-    tell_server(doctor, fine ? FINDING_OK : FINDING_FAIL, "tool server", text.buf);
+    tell_server(doctor, fine ? FINDING_OK : FINDING_FAIL, "MCP server", text.buf);
 }
 
 static void tell_tool(struct doctor *doctor, const struct mcp_offer *offer, size_t name_cols)
@@ -145,7 +145,7 @@ static void tell_tool(struct doctor *doctor, const struct mcp_offer *offer, size
         strbuf_addf(&text, "left out: %s", offer->left_out);
     } else {
         mcp_class_write(&text, &offer->class);
-        strbuf_addstr(&text, offer->class.asks ? ", asks" : ", runs without asking");
+        strbuf_addstr(&text, offer->class.asks ? ", asks" : ", no approval needed");
         if (offer->claimed.bits != offer->class.bits) {
             strbuf_addstr(&text, " (it says ");
             mcp_class_write(&text, &offer->claimed);
@@ -196,13 +196,13 @@ static void tool_servers(struct doctor *doctor)
         if (!config_add_mcp(doctor->config, files->items[i], &err))
             continue;
         if (err.line)
-            tell(doctor, FINDING_FAIL, "tool server", "%s:%ld: %s", files->items[i], err.line, err.text);
+            tell(doctor, FINDING_FAIL, "MCP server", "%s:%ld: %s", files->items[i], err.line, err.text);
         else
-            tell(doctor, FINDING_FAIL, "tool server", "%s: %s", files->items[i], err.text);
+            tell(doctor, FINDING_FAIL, "MCP server", "%s: %s", files->items[i], err.text);
     }
     size_t count = doctor->config->mcp.count;
     if (count && isatty(STDOUT_FILENO)) { /* starting servers may take a while */
-        tell(doctor, FINDING_OK, "tool server", "starting %zu, %d s at most%s", count, SERVERS_WAIT_S, text_ellipsis());
+        tell(doctor, FINDING_OK, "MCP server", "starting %zu, %d s at most%s", count, SERVERS_WAIT_S, text_ellipsis());
         cli_out_flush(&doctor->output);
     }
     try_servers(doctor);
@@ -275,7 +275,7 @@ static void settings(struct doctor *doctor)
     if (config->web_endpoint)
         tell(doctor, FINDING_OK, "web", "%s", config->web_endpoint);
     else
-        tell(doctor, FINDING_WARN, "web", "no endpoint: web_search cannot answer (\"web\": {\"endpoint\": ...})");
+        tell(doctor, FINDING_WARN, "web", "no endpoint: web_search fails (\"web\": {\"endpoint\": ...})");
     setup_check_folders(config, tell_wrong, doctor);
     setup_check_commands(config, tell_wrong, doctor);
     variables(doctor);
@@ -370,7 +370,7 @@ static void bounds(struct doctor *doctor, const struct program_self_test *test)
         tell(doctor, FINDING_WARN, "programs",
              "%s: UNSAFE: programs can do whatever you can, so Keyturn asks before each one", name);
     tell(doctor, says || holder == HOLDER_WATCH ? FINDING_WARN : FINDING_OK, "programs", "%s: %s%s%s", name,
-         what_holds[holder], says ? "; it says: " : "", says ? says : "");
+         what_holds[holder], says ? "; last line: " : "", says ? says : "");
     if (holder == HOLDER_WATCH && test->engine->program->cgroup)
         tell(doctor, FINDING_WARN, "programs", "a systemd user scope: %s",
              scope_state() == SCOPE_NO_SYSTEMD ? "untested: no systemd runs for this user"

@@ -74,7 +74,7 @@ static bool on_line(void *user, const char *text, size_t len)
     exec->told |= type == WIRE_ERROR;
     exec->given |= type == WIRE_FINAL_RESULT;
     if (type == WIRE_ERROR && exec->given && !exec->later) {
-        struct wire_field message = wire_text(event.message, "it says nothing", &arena);
+        struct wire_field message = wire_text(event.message, "no output", &arena);
         exec->later = xmemdup0(message.src, message.len);
     }
     exec->over |= type == WIRE_SCRIPT_DONE;

@@ -84,7 +84,7 @@ static void on_waits(void *user, const char *error, int64_t wait_ms)
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct event failed = {.type = EVENT_MODEL_FAILED, .model_failed = {.error = error, .retry_in_ms = wait_ms}};
     (void)user;
-    event_words(&words, WORDS_PLAIN, &failed);
+    event_words(&words, WORDS_PLAIN, NULL, &failed);
     cli_notice("model %s", words.buf);
 }
 

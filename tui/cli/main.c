@@ -170,7 +170,7 @@ static void add_preview(struct strbuf *out, const struct theme *theme)
         enum look look;
         const char *text;
     } samples[] = {
-        {LOOK_STATUS_WAIT, "? waiting for you"},
+        {LOOK_STATUS_WAIT, "? waiting for approval"},
         {LOOK_USER, "you"},
         {LOOK_AGENT, "agent"},
         {LOOK_DIFF_REMOVE, "- old line"},

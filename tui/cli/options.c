@@ -62,7 +62,7 @@ static const struct option table[] = {
      TURNS, TAKE_LIST, INTO(budgets)},
     {"system", "FILE", "read the system prompt from FILE", OF(RUN), TAKE_TEXT, INTO(system)},
     {"no-project-instructions", NULL, "do not send AGENTS.md to the model", OF(RUN), TAKE_FLAG, INTO(no_instructions)},
-    {"web", "off|auto|on", "whether web_search may be used", TURNS, TAKE_TEXT, INTO(web)},
+    {"web", "off|auto|on", "enable web_search", TURNS, TAKE_TEXT, INTO(web)},
     {"serial", NULL, "run one call at a time", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask denies if there is no terminal", TURNS, TAKE_TEXT,
      INTO(approve)},
@@ -230,7 +230,7 @@ static int set_value(struct cli_options *line, const struct option *option, cons
     case TAKE_WHOLE: {
         double number = read_number(value);
         if (!(number >= 1 && number <= 9e15 && floor(number) == number))
-            return err_set(err, "--%s must be a whole number from 1 on, not %.60s", option->name, value);
+            return err_set(err, "--%s must be an integer of at least 1, not %.60s", option->name, value);
         *(int64_t *)(void *)place = (int64_t)number;
         return 0;
     }
@@ -288,7 +288,7 @@ static int check_operands(const struct cli_options *line, size_t count, struct e
     if (count > info->most && info->most == 1)
         return err_set(err, "keyturn %s takes one %s (put it in quotes if it has spaces)", info->name, info->operands);
     if (count > info->most)
-        return err_set(err, "keyturn %s takes nothing but options (keyturn %s --help)", info->name, info->name);
+        return err_set(err, "keyturn %s takes no arguments (keyturn %s --help)", info->name, info->name);
     return 0;
 }
 

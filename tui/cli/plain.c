@@ -100,19 +100,35 @@ static const struct note {
     [EVENT_PROGRAM_ENDED] = {"program", INK_DIM, false, true},
     [EVENT_NETWORK_CONNECTED] = {"network", INK_DIM, false, true},
     [EVENT_LATE_SUPPRESSED] = {"late", INK_WARN, false, false},
-    [EVENT_REFLECTION] = {"look back", INK_BOLD, true, false},
+    [EVENT_REFLECTION] = {"review", INK_BOLD, true, false},
     [EVENT_BUDGET_WARNED] = {"budget", INK_WARN, false, false},
-    [EVENT_RELEASED] = {"held", INK_WARN, false, false},
+    [EVENT_RELEASED] = {"paused", INK_WARN, false, false},
     [EVENT_EDITED] = {"edited", INK_WARN, false, false},
     [EVENT_TURN_FINALIZED] = {"sources", INK_DIM, true, false},
 };
+
+/* Adds the event in words, with the number of its call instead of the id. */
+static void add_words(struct strbuf *out, const struct plain *plain, const struct event *event)
+{
+    struct event numbered = *event;
+    CLEANUP(strbuf) struct strbuf number = STRBUF_INIT;
+    const char **call = event->type == EVENT_LATE_SUPPRESSED     ? &numbered.late_suppressed.call
+                        : event->type == EVENT_EDITED            ? &numbered.edited.call
+                        : event->type == EVENT_NETWORK_CONNECTED ? &numbered.network_connected.call
+                                                                 : NULL;
+    if (call && *call) {
+        plain_call_number(&number, plain, *call);
+        *call = number.buf;
+    }
+    event_words(out, WORDS_PLAIN, NULL, &numbered);
+}
 
 static void note(struct plain *plain, const struct event *event)
 {
     const struct note *note = &notes[event->type];
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     if (note->label)
-        event_words(&line, WORDS_PLAIN, event);
+        add_words(&line, plain, event);
     if (!note->label || (!line.len && !note->cut))
         return;
     /* A workspace operation right after the end of a program belongs to that end. */
@@ -170,7 +186,7 @@ static void model_responded(struct plain *plain, const struct event *event)
     plain->step = responded->step > 0 ? responded->step : plain->step + 1;
     CLEANUP(free) char *label = last ? xstrdup("answer") : xasprintf("step %lld", (long long)plain->step);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT, head = STRBUF_INIT;
-    event_words(&words, WORDS_HEAD, event);
+    event_words(&words, WORDS_HEAD, NULL, event);
     text_show(&head, words.buf, words.len, 0);
     if (!isnan(responded->cost_usd))
         plain->cost_usd = (isnan(plain->cost_usd) ? 0 : plain->cost_usd) + responded->cost_usd;
@@ -223,7 +239,7 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
         plain_paragraph(plain, INK_NONE, finished->text, GUTTER);
     }
     words_turn_end(&line, finished, plain->cost_usd);
-    text_name_cut(&label, status, GUTTER - 1);
+    text_name_cut(&label, words_turn_status(status), GUTTER - 1);
     plain_gap(plain);
     plain_label(plain,
                 strcmp(status, "done") == 0     ? INK_GOOD
@@ -235,10 +251,10 @@ static void turn_finished(struct plain *plain, const struct event_turn_finished 
 
 static void print_event(struct plain *plain, const struct event *event)
 {
-    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, gate = STRBUF_INIT;
     switch (event->type) {
     case EVENT_SESSION_STARTED:
-        event_words(&line, WORDS_PLAIN, event);
+        event_words(&line, WORDS_PLAIN, NULL, event);
         plain_paragraph(plain, INK_DIM, line.buf, 0);
         break;
     case EVENT_TURN_STARTED:
@@ -286,10 +302,13 @@ static void print_event(struct plain *plain, const struct event *event)
     case EVENT_REFLECTION:
         note(plain, event);
         if (!event->reflection.should_continue)
-            plain_line(plain, GUTTER, INK_DIM, "stops here");
+            plain_line(plain, GUTTER, INK_DIM, "stops the turn");
         break;
     case EVENT_HELD:
-        replace(&plain->held, event->held.gate ? event->held.gate : "?");
+        if (event->held.call)
+            plain_call_number(&line, plain, event->held.call);
+        words_gate(&gate, NULL, event->held.gate, event->held.call ? line.buf : NULL, 0);
+        replace(&plain->held, gate.buf);
         break;
     case EVENT_RELEASED: { /* in a file that a person wrote, the event may not name the gate */
         struct event at_gate = *event;
@@ -307,7 +326,7 @@ static void print_event(struct plain *plain, const struct event *event)
     case EVENT_TURN_FINALIZED:
         note(plain, event);
         note_failed(plain, "memory", event->turn_finalized.memory);
-        note_failed(plain, "record of decisions", event->turn_finalized.decisions);
+        note_failed(plain, "decisions", event->turn_finalized.decisions);
         note_failed(plain, "judges", event->turn_finalized.judges);
         break;
     case EVENT_TURN_FINISHED:
@@ -329,8 +348,10 @@ void plain_event(struct plain *plain, const struct event *event)
 
 static void sink_event(struct sink *sink, const struct event *event, const struct session *session)
 {
-    (void)session;
-    plain_event((struct plain *)sink, event);
+    struct plain *plain = (struct plain *)sink;
+    if (session_turn(session)) /* a resumed session has calls that were not printed */
+        plain->calls_before = session_turn(session)->first_call;
+    plain_event(plain, event);
 }
 
 struct plain *plain_new(struct cli_out *output, const struct plain_style *style)
@@ -355,7 +376,7 @@ void plain_end(struct plain *plain)
     plain_write_pending(plain, NULL);
     plain_calls_pending(plain);
     if (plain->held) {
-        plain_label(plain, INK_WARN, "held");
+        plain_label(plain, INK_WARN, "paused");
         text_name(plain->out, plain->held);
         plain_newline(plain);
     }

@@ -61,6 +61,7 @@ void plain_calls_reset(struct plain *plain)
         free(call->what);
         tail_release(call);
     }
+    plain->calls_before += plain->call_count;
     plain->call_count = plain->step_first = 0;
     hash_map_clear(&plain->call_index);
     waves_reset(plain);
@@ -103,16 +104,18 @@ struct plain_call *plain_call(struct plain *plain, const char *id, const char *t
     return index >= 0 ? &plain->calls[index] : add_call(plain, id ? id : "?", tool ? tool : "?");
 }
 
-/* Keyturn's own ids are short. Ids of providers are long and say nothing, so a number is printed instead; also if there
- * is no id. */
-static void add_id(struct strbuf *out, const struct plain *plain, const struct plain_call *call)
+static void add_number(struct strbuf *out, const struct plain *plain, const struct plain_call *call)
 {
-    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
-    text_name(&shown, call->id);
-    if (shown.len && utf8_columns(shown.buf, shown.len) <= ID_WIDTH_MAX)
-        strbuf_add(out, shown.buf, shown.len);
+    strbuf_addf(out, "#%zu", plain->calls_before + (size_t)(call - plain->calls) + 1);
+}
+
+void plain_call_number(struct strbuf *out, const struct plain *plain, const char *id)
+{
+    int64_t index = id ? hash_map_get(&plain->call_index, id, -1) : -1;
+    if (index >= 0)
+        add_number(out, plain, &plain->calls[index]);
     else
-        strbuf_addf(out, "#%zu", (size_t)(call - plain->calls) + 1);
+        text_name(out, id ? id : "?");
 }
 
 void plain_calls_answered(struct plain *plain, const struct event_tool_request_list *calls)
@@ -128,7 +131,7 @@ void plain_calls_answered(struct plain *plain, const struct event_tool_request_l
         struct plain_call *call = add_call(plain, item->id ? item->id : "", item->name ? item->name : "?");
         CLEANUP(strbuf) struct strbuf id = STRBUF_INIT;
         set_arguments(call, item->arguments);
-        add_id(&id, plain, call);
+        add_number(&id, plain, call);
         size_t id_columns = utf8_columns(id.buf, id.len), columns = utf8_columns(call->tool, strlen(call->tool));
         if (id_columns > plain->id_width)
             plain->id_width = id_columns;
@@ -158,6 +161,18 @@ void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list 
 
 /* ---- lines ---- */
 
+/* The reason may begin with the id of the next call. */
+static void add_wave_end(struct strbuf *out, const struct plain *plain, const struct plain_wave *wave)
+{
+    size_t len = strcspn(wave->why, " ");
+    CLEANUP(free) char *first = xasprintf("%.*s", (int)len, wave->why);
+    bool named = hash_map_get(&plain->call_index, first, -1) >= 0;
+    strbuf_addstr(out, wave->calls > 1 ? "; ends: " : "");
+    if (named)
+        plain_call_number(out, plain, first);
+    strbuf_addstr(out, wave->why + (named ? len : 0));
+}
+
 /* Prints once how the wave of this call runs and why it ended there. Prints nothing for a step with one call. */
 static void wave_line(struct plain *plain, const struct plain_call *call)
 {
@@ -168,9 +183,9 @@ static void wave_line(struct plain *plain, const struct plain_call *call)
     wave->shown = true;
     strbuf_addf(&line, "wave %zu: ", call->wave + 1);
     if (wave->calls > 1)
-        strbuf_addf(&line, "%zu side by side", wave->calls);
+        strbuf_addf(&line, "%zu in parallel", wave->calls);
     if (wave->why)
-        strbuf_addf(&line, "%s%s", wave->calls > 1 ? "; ends because " : "", wave->why);
+        add_wave_end(&line, plain, wave);
     else if (wave->calls <= 1)
         strbuf_addstr(&line, "alone");
     text_show_cut(&shown, line.buf, line.len, plain->style.width - GUTTER);
@@ -189,7 +204,7 @@ static void call_line(struct plain *plain, struct plain_call *call, const char *
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, tool = STRBUF_INIT, what = STRBUF_INIT, outcome = STRBUF_INIT;
     wave_line(plain, call);
     call->shown = true;
-    add_id(&line, plain, call);
+    add_number(&line, plain, call);
     text_pad(&line, 0, plain->id_width + 2);
     text_name_cut(&tool, call->tool, plain->tool_width);
     text_pad(&tool, 0, plain->tool_width + 2);
@@ -424,7 +439,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
         word = "done";
         ink = INK_GOOD;
         text_bytes(&note, artifact ? (uint64_t)artifact->size : 0);
-        strbuf_addstr(&note, " kept as ");
+        strbuf_addstr(&note, " saved as ");
         text_name(&note, artifact && artifact->id ? artifact->id : "?");
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
@@ -436,6 +451,7 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
                       finished->failure && finished->failure->error ? finished->failure->error : "no reason given");
     } else if (strcmp(outcome, "denied") == 0) {
         ink = INK_WARN;
+        word = words_skipped(finished->denied) ? "skipped" : outcome;
         if (call->decided)
             strbuf_addstr(&note, "nothing was written"); /* the line above says who denied it and why */
         else

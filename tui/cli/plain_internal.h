@@ -50,7 +50,8 @@ struct plain {
     struct hash_map call_index; /* id → index, for the current turn */
     struct plain_call *calls;
     size_t call_count, call_room;
-    size_t step_first; /* first call of the step */
+    size_t calls_before; /* calls of earlier turns; numbers continue over turns */
+    size_t step_first;   /* first call of the step */
     size_t id_width, tool_width;
     struct plain_wave *waves; /* of the current step */
     size_t wave_count, wave_room;
@@ -86,6 +87,8 @@ void plain_calls_planned(struct plain *plain, const struct event_plan_wave_list 
 void plain_calls_pending(struct plain *plain);
 /* The call with this id. It is created if the recording never mentioned it. */
 struct plain_call *plain_call(struct plain *plain, const char *id, const char *tool);
+/* "#3": its number in the session. */
+void plain_call_number(struct strbuf *out, const struct plain *plain, const char *id);
 /* Prints its line without an outcome, unless that was done. Its details then follow below, at plain_call_indent. */
 void plain_call_introduce(struct plain *plain, struct plain_call *call);
 size_t plain_call_indent(const struct plain *plain);

@@ -87,7 +87,7 @@ static void show_diff(struct plain *plain, const char *diff, const struct keepin
         if (!header && ++lines > DIFF_LINES_MAX)
             left_out++;
         else if (!header)
-            diff_line(plain, at, len, kept, heading && keeping->say ? kept ? "kept" : "dropped" : NULL);
+            diff_line(plain, at, len, kept, heading && keeping->say ? kept ? "approved" : "discarded" : NULL);
         at += len + (at[len] == '\n');
     }
     if (left_out) {
@@ -128,12 +128,12 @@ static void show_file(struct plain *plain, const struct event_proposed_file *fil
                 is_absent(file->old_digest) ? ", new file"
                 : deleted                   ? ", deleted"
                                             : "",
-                file->binary ? ", binary" : "", keeping->say && keeping->how == KEEP_NONE ? ", dropped" : "");
+                file->binary ? ", binary" : "", keeping->say && keeping->how == KEEP_NONE ? ", discarded" : "");
     plain_line(plain, plain_call_indent(plain), INK_BOLD, line.buf);
     show_note(plain, "protected: ", &file->protected, file->protected != NULL);
     show_note(plain, "dangerous: ", &file->dangerous, file->dangerous != NULL);
-    show_note(plain, "asked through a link as ", &file->through, file->through != NULL);
-    show_note(plain, deleted ? "undo does not bring back: " : "does not keep: ", file->loses.items, file->loses.count);
+    show_note(plain, "via link: ", &file->through, file->through != NULL);
+    show_note(plain, deleted ? "undo does not bring back: " : "loses: ", file->loses.items, file->loses.count);
     if (file->diff && !file->binary)
         show_diff(plain, file->diff, keeping);
 }
@@ -189,7 +189,7 @@ static void show_edit(struct plain *plain)
         size_t lines = 0;
         plain_indent(plain, plain_call_indent(plain));
         text_name_cut(plain->out, json_str(json_get(file, "path"), "?"), plain->style.width / 2);
-        strbuf_addstr(plain->out, text ? " as edited:" : " is not to be there");
+        strbuf_addstr(plain->out, text ? " as edited:" : " deleted");
         plain_newline(plain);
         for (const char *at = text ? text : ""; *at && lines < DIFF_LINES_MAX; lines++) {
             size_t len = strcspn(at, "\n");
@@ -205,7 +205,7 @@ static void show_edit(struct plain *plain)
 static void show_words(struct plain *plain, enum ink ink, const struct event *event)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    event_words(&line, WORDS_PLAIN, event);
+    event_words(&line, WORDS_PLAIN, NULL, event);
     plain_indent(plain, plain_call_indent(plain));
     plain_paragraph(plain, ink, line.buf, plain_call_indent(plain));
 }

@@ -190,8 +190,7 @@ static void tell_answered(const char *file, const struct recording *recording)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t count = recording_answered(recording);
-    text_plural(&text, (int64_t)count, "call was answered as recorded, not run",
-                "calls were answered as recorded, not run");
+    text_plural(&text, (int64_t)count, "call replayed from the recording", "calls were answered as recorded, not run");
     if (count)
         cli_notice("%s: %s", file, text.buf);
 }
@@ -277,7 +276,7 @@ static int run_again(const struct options *options, const char *file, struct rec
         divergences_until(comparison.divergences, options->until);
         drv->turns_max = recording_turns_until(recording, options->until);
     } else if (divergences_cut_short(comparison.divergences)) {
-        cli_notice("%s: the recording ends in the middle of a turn; it is compared up to there", file);
+        cli_notice("%s: recording ends mid-turn; compared up to there", file);
     }
     struct setup_plan plan = {
         .options = options,

@@ -319,7 +319,7 @@ static void warn_unsafe(const struct setup *setup)
     const struct sandbox_engine *engine =
         setup->engine_config.runtime ? runtime_said(setup->engine_config.runtime)->engine : NULL;
     if (engine && engine->unsafe && engine->program)
-        cli_notice("the engine %s is UNSAFE: programs can do whatever you can", engine->name);
+        cli_notice("the engine %s is UNSAFE: programs run with your rights", engine->name);
 }
 
 int run_loop_turns(struct run_loop *run, struct setup_plan *plan)
@@ -384,7 +384,7 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
         return cli_error(STATUS_USAGE, "the prompt has a NUL byte (it must be text)");
     trim(prompt);
     if (!prompt->len)
-        return cli_error(STATUS_USAGE, "the prompt is empty (write what the agent should do)");
+        return cli_error(STATUS_USAGE, "the prompt is empty (describe the task)");
     return 0;
 }
 

@@ -134,7 +134,7 @@ static void tell_complaints(struct self_test *test)
 static void inner_done(struct self_test *test, const struct script_result *result)
 {
     if (!result->success) {
-        strbuf_addf(&test->text, "a script in it fails: %s", result->error);
+        strbuf_addf(&test->text, "test script failed: %s", result->error);
         finish_test(test, SELF_TEST_FAILED);
         return;
     }
@@ -224,7 +224,7 @@ static void on_timeout(struct loop_timer *timer)
 {
     struct self_test *test = CONTAINER_OF(timer, struct self_test, limit);
     if (test->run) {
-        script_run_cancel(test->run, "it takes too long"); /* `done` follows */
+        script_run_cancel(test->run, "timed out"); /* `done` follows */
         return;
     }
     strbuf_addf(&test->text, "does not answer within %d s", LIMIT_S);

@@ -108,7 +108,7 @@ struct dialog *dialog_model_setup_new(const char *config,
                                       const char *model); /* the config file and its lines for a model */
 extern const struct dialog_text dialog_sandbox;           /* the sandboxes of scripts */
 
-/* Shown while the session waits for its tool servers: their states, and how to continue without the missing ones. It
+/* Shown while the session waits for its MCP servers: their states, and how to continue without the missing ones. It
  * covers the whole screen and shows what the caller keeps up to date. `wait` is borrowed while the dialog is open. */
 struct servers_wait {
     const struct mcp_status *servers;

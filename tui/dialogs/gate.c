@@ -17,7 +17,7 @@ struct gate_dialog {
     uint32_t held_seq; /* the hold that `lines` belong to */
     uint32_t events;   /* number of events then: an edit changes the content */
     int width;
-    char title[120];
+    char title[180];
 };
 
 static void gate_release(struct dialog *dialog)
@@ -77,7 +77,8 @@ static void add_answer(struct gate_dialog *gate, const struct view *view)
     for (size_t i = 0; i < event->model_responded.tool_calls.count; i++) {
         const struct event_tool_request *call = &event->model_responded.tool_calls.items[i];
         CLEANUP(strbuf) struct strbuf line = STRBUF_INIT, words = STRBUF_INIT;
-        strbuf_addf(&line, "%s %s ", call->id ? call->id : "", call->name ? call->name : "");
+        words_call_number(&line, view->session, call->id, turn ? turn->number : 0);
+        strbuf_addf(&line, " %s ", call->name ? call->name : "");
         words_arguments(&words, view_json(view, call->arguments));
         text_breaks(&line, words.buf);
         add(gate, LOOK_TEXT, line.buf);
@@ -100,11 +101,10 @@ static void add_plan(struct gate_dialog *gate, const struct view *view)
                     done   ? "done"
                     : next ? "next"
                            : "then",
-                    wave->number, wave->parallel ? "side by side" : "alone");
+                    wave->number, wave->parallel ? "in parallel" : "alone");
         for (uint32_t k = 0; k < wave->call_count; k++) {
             const struct session_call *call = &session->calls[wave->first_call + k];
-            strbuf_addf(&line, "%s%s %s", k ? ", " : "", session_name(session, call->id),
-                        session_name(session, call->tool));
+            strbuf_addf(&line, "%s#%u %s", k ? ", " : "", wave->first_call + k + 1, session_name(session, call->tool));
         }
         add(gate, done ? LOOK_DIM : next ? LOOK_STRONG : LOOK_TEXT, line.buf);
         next = next && done;
@@ -140,11 +140,12 @@ static void add_call(struct gate_dialog *gate, const struct view *view)
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *arguments = event_leaf(&arena, held->arguments);
+    const struct session_turn *turn = session_turn(view->session);
+    strbuf_addstr(&line, "Next: run ");
+    words_call_number(&line, view->session, held->call, turn ? turn->number : 0);
     if (held->tool)
-        strbuf_addf(&line, "Next: run %s (%s)", held->tool->spec.name,
+        strbuf_addf(&line, " %s (%s)", held->tool->spec.name,
                     words_call_effect(effect_name(held->effect), held->tool->spec.name));
-    else
-        strbuf_addf(&line, "Next: run %s", held->call ? held->call : "a call");
     add(gate, LOOK_STRONG, line.buf);
     if (script_of(arguments))
         add_script(gate, arguments);
@@ -155,8 +156,10 @@ static void add_call(struct gate_dialog *gate, const struct view *view)
 static void add_result(struct gate_dialog *gate, const struct view *view)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s%s%s ended. The model will read:", view->gate.call ? view->gate.call : "A call",
-                view->gate.tool ? " " : "", view->gate.tool ? view->gate.tool->spec.name : "");
+    const struct session_turn *turn = session_turn(view->session);
+    words_call_number(&line, view->session, view->gate.call, turn ? turn->number : 0);
+    strbuf_addf(&line, "%s%s finished. The model will read:", view->gate.tool ? " " : "",
+                view->gate.tool ? view->gate.tool->spec.name : "");
     add(gate, LOOK_STRONG, line.buf);
     add_json(gate, view->gate.result);
 }
@@ -178,7 +181,7 @@ static void fill(struct gate_dialog *gate, const struct view *view)
         add_call(gate, view);
         break;
     case GATE_WRITE:
-        add(gate, LOOK_STRONG, "Next: decide about a write.");
+        add(gate, LOOK_STRONG, "Next: the write. The write pane shows its diff.");
         break;
     case GATE_RESULT:
         add_result(gate, view);
@@ -191,13 +194,14 @@ static void fill(struct gate_dialog *gate, const struct view *view)
         break;
     case GATE_BUDGET:
         if (view->gate.limit >= 0) {
-            CLEANUP(free)
-            char *text =
-                xasprintf("The turn reached its limit of %s.", budget_key_name((enum budget_key)view->gate.limit));
-            add(gate, LOOK_WARN, text);
-            add(gate, LOOK_TEXT, "+ raises the limit and the turn continues. Without that, the next step ends it.");
+            CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+            strbuf_addstr(&text, "The turn used its ");
+            words_amount(&text, budget_key_name((enum budget_key)view->gate.limit),
+                         view->session->budget.limit[view->gate.limit]);
+            strbuf_addstr(&text, ". + raises the limit by half. s ends the turn.");
+            add(gate, LOOK_WARN, text.buf);
         } else {
-            add(gate, LOOK_WARN, "A limit passed the share of the breakpoint.");
+            add(gate, LOOK_WARN, "The budget breakpoint was reached.");
         }
         break;
     case GATE_COUNT:
@@ -257,7 +261,11 @@ static const char *gate_title(struct dialog *dialog)
 {
     struct gate_dialog *gate = (struct gate_dialog *)dialog;
     const struct view *view = dialog->view;
-    snprintf(gate->title, sizeof(gate->title), "paused %s%s%.60s", view->held ? gate_name(view->gate.gate) : "",
+    const struct session_turn *turn = session_turn(view->session);
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    if (view->held)
+        words_gate(&words, view->session, gate_name(view->gate.gate), view->gate.call, turn ? turn->number : 0);
+    snprintf(gate->title, sizeof(gate->title), "paused %.90s%s%.60s", words.buf,
              view->held && view->gate.why ? ", " : "", view->held && view->gate.why ? view->gate.why : "");
     return gate->title;
 }

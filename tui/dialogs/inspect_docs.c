@@ -106,7 +106,7 @@ static void event_document(struct document *out, const struct view *view, struct
     }
     if (!line) {
         document_begin(out, 0);
-        document_puts(out, LOOK_ERROR, "This line cannot be read. The raw tab shows it as it is.");
+        document_puts(out, LOOK_ERROR, "Cannot parse this line. The raw tab shows it.");
     } else if (!plain) {
         document_begin(out, 0);
         document_json(out, line, 0);
@@ -174,7 +174,7 @@ static void put_decision(struct document *out, const struct view *view, const st
     }
     const char *reason = event->write_decided.reason;
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
-    event_words(&words, WORDS_HEAD, event);
+    event_words(&words, WORDS_HEAD, view->session, event);
     document_put(out, LOOK_TEXT, words.buf, words.len);
     if (reason && *reason)
         document_text(out, LOOK_TEXT, reason, strlen(reason), 0, true);

@@ -154,7 +154,7 @@ static void model_paint(const struct dialog *dialog, size_t row, struct canvas *
     /* Two entries may be the same model with other settings: then both are marked. */
     if (strcmp(model->provider, session_name(session, session->provider)) == 0 &&
         strcmp(model->model, session_name(session, session->model)) == 0)
-        canvas_right(canvas, at, 0, 1, LOOK_GOOD, "asked now");
+        canvas_right(canvas, at, 0, 1, LOOK_GOOD, "current");
 }
 
 static const char *model_empty(const struct view *view)
@@ -260,7 +260,7 @@ static bool divergence_key(struct dialog *dialog, size_t row, const struct key *
     if (what.seq)
         ui_open_dialog(dialog->ui, dialog_inspect_new(dialog->view, what));
     else
-        ui_message(dialog->ui, LOOK_TEXT, "It did not happen in this run, so it has no event.");
+        ui_message(dialog->ui, LOOK_TEXT, "This run has no such event.");
     return true;
 }
 

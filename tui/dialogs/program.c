@@ -78,7 +78,7 @@ static const char *name_of(const struct program_dialog *shown, const struct view
 static bool refuses(const struct program_dialog *shown, struct ui *ui, const struct view *view, bool typing)
 {
     if (view->mode == VIEW_REPLAY)
-        ui_message(ui, LOOK_TEXT, "This is a recording. The program ran then and takes no input now.");
+        ui_message(ui, LOOK_TEXT, "Recorded program: it takes no input.");
     else if (!session_program_running(view->session, shown->program))
         ui_message(ui, LOOK_TEXT, "The program has ended.");
     else if (typing && program_agent_works(view))
@@ -168,7 +168,7 @@ static void send_interrupt(struct program_dialog *shown, struct ui *ui, const st
         return;
     if (typing) /* drop the typed line, as a terminal does */
         empty_line(&shown->kept->line);
-    ui_message(ui, LOOK_TEXT, "Ctrl-C was typed.");
+    ui_message(ui, LOOK_TEXT, "Sent Ctrl-C.");
 }
 
 /* True if the key was a line end in a paste and the line was sent. */
@@ -190,7 +190,7 @@ static void type_line(struct program_dialog *shown, struct ui *ui, const struct 
     if (!line->pasting && !line->text.len && key->ctrl && key->code == 'd') {
         if (send(shown, ui, view, PROGRAM_INPUT_END) && !view->session->programs[shown->program].tty) {
             shown->typing = TYPING_NOT;
-            ui_message(ui, LOOK_TEXT, "Its input has ended.");
+            ui_message(ui, LOOK_TEXT, "Closed its input.");
         }
         return;
     }
@@ -302,7 +302,7 @@ static void paint_text(struct program_dialog *shown, struct canvas *canvas, stru
     if (list->left > beyond)
         list->left = beyond > 0 ? beyond : 0;
     if (!count)
-        canvas_str(canvas, body, 0, 0, LOOK_DIM, "It has printed nothing yet.");
+        canvas_str(canvas, body, 0, 0, LOOK_DIM, "No output yet.");
     for (; row < body.rows && list->top + (size_t)row < count; row++)
         program_lines_paint(text, canvas, body, row, list->left, list->top + (size_t)row);
     text_match_show(canvas, body, shown->search);
@@ -325,7 +325,7 @@ static void paint_line(struct program_dialog *shown, struct canvas *canvas, stru
     if (shown->typing == TYPING_SEARCH)
         input_paint(&shown->search_line, canvas, at, "/");
     else
-        input_paint(&shown->kept->line, canvas, at, shown->kept->line.masked ? "type unseen: " : "type: ");
+        input_paint(&shown->kept->line, canvas, at, shown->kept->line.masked ? "hidden input: " : "type: ");
 }
 
 static void paint_none(const struct view *view, struct canvas *canvas, struct rect inside)
@@ -383,7 +383,7 @@ static void program_paint(struct dialog *dialog, struct canvas *canvas, struct r
     else
         paint_text(shown, canvas, body);
     if (!is_full_screen(shown) && dialog->list.top == 0 && (shown->text.earlier || shown->text.screen.lines.dropped))
-        canvas_right(canvas, inside, head - 1, 1, LOOK_DIM, "older lines are in the events");
+        canvas_right(canvas, inside, head - 1, 1, LOOK_DIM, "older lines: see the events pane");
     paint_line(shown, canvas, rect_make(inside.row + inside.rows - 1, inside.col + 1, 1, inside.cols - 2));
 }
 
@@ -502,7 +502,7 @@ static void copy(struct program_dialog *shown, struct ui *ui)
     }
     ui_get_host(ui)->copy(ui_get_host(ui), text.buf ? text.buf : "", text.len);
     text_bytes(&size, text.len);
-    ui_message(ui, LOOK_GOOD, "Copied what it printed, %s.", size.buf);
+    ui_message(ui, LOOK_GOOD, "Copied the output, %s.", size.buf);
 }
 
 /* Opens the line for the shown program. Text meant for another program is in the history. */
@@ -578,7 +578,7 @@ static void kill_now(struct ui *ui, void *data)
 {
     const struct program_dialog *shown = data; /* the dialog stays open below the confirmation */
     if (ui_submit(ui, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {shown->ending}}))
-        ui_message(ui, LOOK_TEXT, "Program %.40s is told to end.", shown->ending);
+        ui_message(ui, LOOK_TEXT, "Program %.40s is being killed.", shown->ending);
 }
 
 void dialog_program_end(struct ui *ui, const struct view *view, enum action action)
@@ -591,7 +591,7 @@ void dialog_program_end(struct ui *ui, const struct view *view, enum action acti
     const char *command = view->session->programs[shown->program].cmd;
     free(shown->ending);
     shown->ending = xstrdup(name_of(shown, view));
-    strbuf_addf(&question, "End program %s and all it started? ", shown->ending);
+    strbuf_addf(&question, "End program %s and its children? ", shown->ending);
     text_show_cut(&question, command, strlen(command), 100);
     ui_open_dialog(ui, dialog_confirm_new(question.buf, kill_now, shown));
 }

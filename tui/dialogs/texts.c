@@ -1,5 +1,5 @@
 /* The dialogs that show a text: a confirmation, a document, the sandbox, how to set up a model, and the start of the
- * tool servers. */
+ * MCP servers. */
 
 #include "app/setup.h"
 #include "app/ui.h"
@@ -250,7 +250,7 @@ struct dialog *dialog_model_setup_new(const char *config, const char *model)
     return dialog;
 }
 
-/* ---- while a session waits for its tool servers ---- */
+/* ---- while a session waits for its MCP servers ---- */
 
 #define NAME_COLS_MAX 24
 #define NAME_COL      3
@@ -277,7 +277,7 @@ static void add_last_words(struct strbuf *out, const char *said)
 /* Adds the state of a server; returns its look. */
 static enum look state_words(struct strbuf *out, const struct mcp_status *status)
 {
-    CLEANUP(free) char *why = status->why ? redact_copy(status->why) : xstrdup("it ended");
+    CLEANUP(free) char *why = status->why ? redact_copy(status->why) : xstrdup("exited");
     switch (status->state) {
     case MCP_OFF:
         strbuf_addstr(out, "switched off");
@@ -307,7 +307,7 @@ static int paint_head(const struct servers_wait *wait, struct canvas *canvas, st
         count[wait->servers[i].state]++;
     size_t wanted = wait->count - count[MCP_OFF];
     int at =
-        1 + canvas_printf(canvas, in, 1, 1, LOOK_STRONG, "Starting %zu tool server%s…", wanted, wanted == 1 ? "" : "s");
+        1 + canvas_printf(canvas, in, 1, 1, LOOK_STRONG, "Starting %zu MCP server%s…", wanted, wanted == 1 ? "" : "s");
     canvas_printf(canvas, in, 1, at + 2, LOOK_DIM, "%zu to go, %.0f s of %.0f s at most", count[MCP_STARTING],
                   wait->waited_s, wait->limit_s);
     struct rect rows = rect_make(in.row, in.col, in.rows, in.cols - 1);
@@ -425,7 +425,7 @@ void sandbox_view_line(struct strbuf *out, const struct sandbox_view *sandbox, b
     CLEANUP(strbuf) struct strbuf layers = STRBUF_INIT;
     strbuf_addstr(out, status->engine);
     if (status->trouble && !status->idle && !status->busy) {
-        strbuf_addstr(out, wide ? ": cannot start a box" : ": no box");
+        strbuf_addstr(out, wide ? ": cannot start a sandbox" : ": no sandbox");
         return;
     }
     if (wide && status->layers)

@@ -110,8 +110,8 @@ static void paint_bar(struct canvas *canvas, struct rect in, int row, int col, i
                 held && reading->gauge->key == BUDGET_WALL_MS ? SIGN_BAR_HELD : SIGN_BAR_FULL);
 }
 
-/* "12.4 / 60 s", "$0.016 / 0.10", "2"; without room for a remark, "12.4/60 held" */
-static void add_numbers(struct strbuf *out, const struct budget_reading *reading, bool brief, bool held)
+/* "12.4 / 60 s", "$0.016 / 0.10", "2"; without room, "12.4/60 s" */
+static void add_numbers(struct strbuf *out, const struct budget_reading *reading, bool brief)
 {
     enum unit unit = reading->gauge->unit;
     if (reading->unknown) {
@@ -129,7 +129,7 @@ static void add_numbers(struct strbuf *out, const struct budget_reading *reading
             add_amount(out, unit, reading->limit);
     }
     if (unit == UNIT_TIME)
-        strbuf_addstr(out, brief && held ? " held" : " s");
+        strbuf_addstr(out, " s");
 }
 
 /* Adds the rate, or how long the rest lasts. A more important remark replaces it. */
@@ -139,7 +139,7 @@ static void add_remark(struct strbuf *out, const struct budget_reading *reading,
     if (reading->share >= GAUGE_NEAR)
         strbuf_addf(out, "! %.0f %%", floor(reading->share * 100));
     if (key == BUDGET_WALL_MS && held) {
-        strbuf_addstr(out, out->len ? " held" : "held");
+        strbuf_addstr(out, out->len ? " paused" : "paused");
         return;
     }
     if (out->len)
@@ -165,7 +165,7 @@ static void paint_gauge(const struct view *view, struct canvas *canvas, struct r
     int bar = in.cols - label - number_room - remark_room - 1;
     enum look look = look_of(&reading);
     canvas_str(canvas, in, row, 1, LOOK_TEXT, wide ? reading.gauge->name : reading.gauge->brief);
-    add_numbers(&numbers, &reading, !wide, held);
+    add_numbers(&numbers, &reading, !wide);
     if (wide)
         add_remark(&remark, &reading, wall_ms(view), held, running);
     else if (reading.share >= GAUGE_NEAR)

@@ -26,8 +26,8 @@ static const char *effect_of(const struct view *view, const struct session_call 
 
 bool call_row_went_wrong(const struct session_call *call)
 {
-    return call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT ||
-           call->program_end == CALL_END_STOPPED;
+    return call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_SKIPPED ||
+           call->state == CALL_TIMED_OUT || call->program_end == CALL_END_STOPPED;
 }
 
 void call_row_reason(struct strbuf *out, const struct session_call *call)
@@ -61,16 +61,18 @@ bool call_row_newest(struct strbuf *out, struct call_output *told, const struct 
 enum look call_row_look(const struct session_call *call)
 {
     switch ((enum call_state)call->state) {
-    case CALL_PLANNED:
-        return LOOK_CALL_PLANNED;
+    case CALL_QUEUED:
+        return LOOK_CALL_QUEUED;
     case CALL_RUNNING:
         return LOOK_CALL_RUNNING;
-    case CALL_ASKING:
-        return LOOK_CALL_ASKS;
+    case CALL_WAITING:
+        return LOOK_CALL_WAITING;
     case CALL_DONE:
         return call->program_end ? LOOK_CALL_FAILED : LOOK_CALL_DONE;
     case CALL_DENIED:
         return LOOK_CALL_DENIED;
+    case CALL_SKIPPED:
+        return LOOK_CALL_SKIPPED;
     case CALL_FAILED:
     case CALL_TIMED_OUT:
         return LOOK_CALL_FAILED;
@@ -78,7 +80,7 @@ enum look call_row_look(const struct session_call *call)
     return LOOK_TEXT;
 }
 
-/* The name without its family prefix: that of Keyturn's program tools, or of a tool server. NULL: no prefix. */
+/* The name without its family prefix: that of Keyturn's program tools, or of an MCP server. NULL: no prefix. */
 static const char *name_in_family(const char *name)
 {
     static const char ours[] = "workspace_";
@@ -154,7 +156,7 @@ static void paint_state_sign(struct canvas *canvas, struct rect at, int col, con
 {
     enum look look = call_row_look(call);
     switch ((enum call_state)call->state) {
-    case CALL_ASKING:
+    case CALL_WAITING:
     case CALL_RUNNING:
         canvas_put_sign(canvas, at, 0, col, look, SIGN_POINTER);
         break;
@@ -163,13 +165,14 @@ static void paint_state_sign(struct canvas *canvas, struct rect at, int col, con
         canvas_put_sign(canvas, at, 0, col, look, SIGN_ERROR);
         break;
     case CALL_DENIED:
+    case CALL_SKIPPED:
         canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
         break;
     case CALL_DONE: /* the tool succeeded; the program that it ran failed */
         if (call->program_end)
             canvas_str(canvas, at, 0, col, look, "!");
         break;
-    case CALL_PLANNED:
+    case CALL_QUEUED:
         break;
     }
 }
@@ -188,7 +191,7 @@ static void add_time(struct strbuf *out, const struct view *view, const struct s
     }
 }
 
-static bool departs(const struct view *view, const struct session_call *call)
+static bool diverged(const struct view *view, const struct session_call *call)
 {
     size_t first = 0;
     return view->divergences && divergences_of_call(view->divergences, view->session->turns[call->turn].number,
@@ -235,12 +238,12 @@ void call_row_paint(const struct view *view, struct canvas *canvas, struct rect 
 {
     const struct session *session = view->session;
     const struct session_call *call = &session->calls[index];
-    enum look text = call->state == CALL_PLANNED ? LOOK_CALL_PLANNED : LOOK_TEXT;
+    enum look text = call->state == CALL_QUEUED ? LOOK_CALL_QUEUED : LOOK_TEXT;
     const char *note = call_row_went_wrong(call) ? "" : call->outcome, *effect = effect_of(view, call);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%*u", c->number, index + 1);
     paint_state_sign(canvas, at, 1 + c->number, call);
-    if (departs(view, call))
+    if (diverged(view, call))
         canvas_put_sign(canvas, at, 0, 2 + c->number, LOOK_WARN, SIGN_DIVERGED);
     call_row_paint_name(canvas, rect_make(at.row, at.col + c->at_tool, 1, c->tool), 0, 0, text,
                         session_name(session, call->tool));

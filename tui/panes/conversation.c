@@ -157,7 +157,7 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
     size_t len;
     const char *text;
     if (session->partial_text.len > PARTIAL_MAX || session->partial_thinking.len > PARTIAL_MAX)
-        add(out, LOOK_DIM, "agent", "(the beginning appears when the answer is complete)", width);
+        add(out, LOOK_DIM, "agent", "(start of the answer: shown when complete)", width);
     if (session->partial_thinking.len) {
         text = partial_end(&session->partial_thinking, &len);
         add_thinking(out, text, len, width);
@@ -203,7 +203,7 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
         add(out, LOOK_AGENT, text == end->text ? "agent" : "", text, width);
         wrapped_add_blank(out);
     }
-    event_words(&words, WORDS_HEAD, event);
+    event_words(&words, WORDS_HEAD, view->session, event);
     bool good = strcmp(status, "done") == 0;
     add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);
 }
@@ -216,7 +216,7 @@ static void add_compacted(struct wrapped *out, const struct view *view, const st
     if (!event)
         return;
     strbuf_addch(&words, '(');
-    event_words(&words, WORDS_HEAD, event);
+    event_words(&words, WORDS_HEAD, view->session, event);
     strbuf_addch(&words, ')');
     wrapped_add(out, LOOK_WARN, "note", words.buf, words.len, width);
     wrapped_add_blank(out);

@@ -273,8 +273,8 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
         gutter = LOOK_DIFF_REMOVE_GUTTER;
     }
     if (!piece->keep) {
-        looks = (struct looks){LOOK_DIFF_DROPPED, LOOK_DIFF_DROPPED};
-        gutter = LOOK_DIFF_DROPPED;
+        looks = (struct looks){LOOK_DIFF_DISCARDED, LOOK_DIFF_DISCARDED};
+        gutter = LOOK_DIFF_DISCARDED;
     } else if (line->origin != ' ' && line != &redacted) {
         find_words(painter, diff, hunk, index, &mark);
     }
@@ -307,7 +307,7 @@ static const char *choice_word(const struct diffview *view, const struct diffvie
     if (view->choices && view->whole)
         return "";
     if (view->choices)
-        return piece->keep ? "[x] keep" : "[ ] drop";
+        return piece->keep ? "[x] stage" : "[ ] discard";
     return !view->decided ? "" : piece->keep ? "approved" : "discarded";
 }
 
@@ -331,7 +331,7 @@ static void paint_hunk_head(struct painter *painter, int row, size_t index)
 {
     const struct diffview_piece *piece = &painter->view->pieces[index];
     const struct diff_hunk *hunk = &painter->view->files[piece->file].diff->hunks[piece->hunk];
-    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DROPPED;
+    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DISCARDED;
     struct rect in = paint_choice(painter, row, index, look);
     int col = 1 + canvas_str(painter->canvas, in, row, 1, look, "@@ ");
     if (hunk->heading[0]) {
@@ -360,7 +360,7 @@ static void paint_note(struct painter *painter, int row, size_t index)
     const struct diffview_piece *piece = &painter->view->pieces[index];
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     struct rect in = painter->in;
-    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DROPPED;
+    enum look look = piece->keep ? LOOK_DIFF_HUNK : LOOK_DIFF_DISCARDED;
     diffview_file_note(painter->view, piece->file, &note);
     if (piece->hunk == DIFFVIEW_NO_HUNK)
         in = paint_choice(painter, row, index, look);

@@ -112,7 +112,7 @@ void diffview_file_note(const struct diffview *view, size_t index, struct strbuf
             add_size(out, file->new_exists, file->new_len);
         }
     } else if (!file->diff) {
-        add_part(out, "cannot show the difference");
+        add_part(out, "cannot show the diff");
     } else if (file->diff->cut) {
         add_part(out, file->diff->estimate ? "too large to compare, all or nothing: at most "
                                            : "too large to show in full, all or nothing: ");

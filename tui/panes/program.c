@@ -213,7 +213,7 @@ void program_state(struct strbuf *out, const struct view *view, uint32_t row)
     if (__builtin_sub_overflow(until, program->started_t, &us) || us < 0)
         us = 0;
     if (program->left) {
-        strbuf_addstr(out, "left when the session ended");
+        strbuf_addstr(out, "running when the session ended");
         return;
     }
     if (running)
@@ -231,6 +231,6 @@ enum look program_look(const struct view *view, uint32_t row)
 {
     const struct session_program *program = &view->session->programs[row];
     if (session_program_running(view->session, row))
-        return program->asks ? LOOK_CALL_ASKS : LOOK_CALL_RUNNING;
+        return program->asks ? LOOK_CALL_WAITING : LOOK_CALL_RUNNING;
     return program->ended_seq && program->exit_code == 0 ? LOOK_CALL_DONE : LOOK_CALL_FAILED;
 }

@@ -126,10 +126,12 @@ static void paint_turn(struct waves_sheet *sheet, int row, uint32_t index)
 
 static void paint_why(struct waves_sheet *sheet, int row, uint32_t index)
 {
-    const char *why = sheet->view->session->waves[index].why;
+    const struct session *session = sheet->view->session;
+    CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
+    words_wave_end(&why, session, session->waves[index].why, session->turns[session->waves[index].turn].number);
     int col = 3 + canvas_put_sign(sheet->canvas, sheet->in, row, 3, LOOK_DIM, SIGN_CORNER);
     col += canvas_str(sheet->canvas, sheet->in, row, col, LOOK_DIM, " ends: ");
-    canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why, strlen(why));
+    canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why.buf, why.len);
 }
 
 /* A call */
@@ -180,7 +182,7 @@ static void add_words(struct strbuf *out, const struct waves_sheet *sheet, const
                       int64_t held)
 {
     const struct session *session = sheet->view->session;
-    bool asks = call->state == CALL_ASKING && !call->finished_seq;
+    bool asks = call->state == CALL_WAITING && !call->finished_seq;
     if (asks || held >= HELD_LEAST_US) {
         add_word(out, asks ? "waiting " : "waited ");
         if (asks)
@@ -202,7 +204,8 @@ static void add_words(struct strbuf *out, const struct waves_sheet *sheet, const
         }
     }
     char state[WORDS_STATE_MAX];
-    if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_TIMED_OUT || call->program_end)
+    if (call->state == CALL_FAILED || call->state == CALL_DENIED || call->state == CALL_SKIPPED ||
+        call->state == CALL_TIMED_OUT || call->program_end)
         add_word(out, words_call_state(call, state));
     if (call->late)
         add_word(out, "late");
@@ -244,7 +247,7 @@ static void paint_call(struct waves_sheet *sheet, int row, uint32_t index, uint3
     use_axis(sheet, wave_index);
     int64_t end = wave_call_end(session, call, sheet->view->now_t);
     int64_t held = wave_call_held(session, call, sheet->view->now_t);
-    bool asks = call->state == CALL_ASKING && !call->finished_seq;
+    bool asks = call->state == CALL_WAITING && !call->finished_seq;
     enum look look = look_of(call, index == sheet->slowest);
     int behind =
         paint_bar(sheet, row, wave_axis_at(&sheet->now, call->started_t), wave_axis_at(&sheet->now, end), look);
@@ -281,7 +284,8 @@ static bool row_fits(const struct row_filter_rows *rows, const struct filter *fi
     else if (what.kind == WAVEROW_MODEL)
         add_model(&words, rows->view, &session->steps[what.index]);
     else
-        strbuf_addstr(&words, session->waves[what.index].why);
+        words_wave_end(&words, session, session->waves[what.index].why,
+                       session->turns[session->waves[what.index].turn].number);
     *bytes += 1024;
     return filter_text_fits(filter, words.buf, words.len);
 }

@@ -222,7 +222,7 @@ static void note_kind(struct strbuf *out, const struct event_workspace_entry *va
     else if (strcmp(kind, "pipe") == 0 || strcmp(kind, "socket") == 0)
         strbuf_addstr(out, kind);
     else if (strcmp(kind, "other") == 0)
-        strbuf_addstr(out, "neither file nor folder");
+        strbuf_addstr(out, "special file");
 }
 
 static int64_t or_else(int64_t number, int64_t otherwise)

@@ -57,10 +57,10 @@ static void write_release(struct pane *pane)
 
 /* The outcome */
 
-static void tell_decision(struct strbuf *out, const struct event *event)
+static void add_decision(struct strbuf *out, const struct session *session, const struct event *event)
 {
     const char *reason = event->write_decided.reason, *decision = event->write_decided.decision;
-    event_words(out, WORDS_HEAD, event);
+    event_words(out, WORDS_HEAD, session, event);
     strbuf_addch(out, '\n');
     if (reason && *reason)
         strbuf_addf(out, "reason: %.400s\n", reason);
@@ -87,11 +87,11 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
     if (event) {
         diffview_decide(&write->diff, event->write_decided.decision ? event->write_decided.decision : "",
                         &event->write_decided.hunks);
-        tell_decision(&write->story, event);
+        add_decision(&write->story, session, event);
     }
     event = view_event_of(view, ask->applied_seq, EVENT_WRITE_APPLIED);
     if (event) {
-        event_words(&write->story, WORDS_HEAD, event);
+        event_words(&write->story, WORDS_HEAD, session, event);
         strbuf_addch(&write->story, '\n');
     }
     if (ask->undone_seq)

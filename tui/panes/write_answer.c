@@ -186,13 +186,13 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
     if (!write)
         return;
     if (!write->diff.piece_count)
-        ui_message(ui, LOOK_WARN, "No text to edit. y runs the call as it is, n denies it.");
+        ui_message(ui, LOOK_WARN, "No text to edit. y runs the call unchanged, n denies it.");
     if (!write->diff.piece_count || !host->edit_text)
         return;
     size_t index = write->diff.pieces[write->piece].file;
     const struct diffview_file *file = &write->diff.files[index];
     if (file->binary) {
-        ui_message(ui, LOOK_WARN, "Cannot edit a binary file. y approves it as it is, n denies it.");
+        ui_message(ui, LOOK_WARN, "Cannot edit a binary file. y approves it unchanged, n denies it.");
         return;
     }
     struct change_set *set = chosen_changes(write, &err);

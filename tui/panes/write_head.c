@@ -42,12 +42,11 @@ static void add_part(struct strbuf *out, const char *text)
 static void add_waiting(struct strbuf *out, unsigned what, int64_t asked_s, int64_t left_s)
 {
     if (what & SAY_ASKED) {
-        add_part(out, "asked ");
+        add_part(out, "waiting ");
         if (asked_s < 60)
             strbuf_addf(out, "%lld s", (long long)asked_s);
         else
             add_clock(out, asked_s);
-        strbuf_addstr(out, " ago");
     }
     if (what & SAY_DUE) {
         add_part(out, "denied in ");
@@ -101,7 +100,7 @@ static int paint_header(struct write_pane *write, const struct view *view, struc
     int col = 1;
     if (write->tool) {
         paragraph_path(&tool, canvas, write->tool, in.cols / 3);
-        col += canvas_str(canvas, in, 0, col, LOOK_CALL_ASKS, tool.buf) + GAP;
+        col += canvas_str(canvas, in, 0, col, LOOK_CALL_WAITING, tool.buf) + GAP;
     }
     int wants = canvas_str_columns(canvas, whole, strlen(whole));
     add_state(&state, write, view, canvas, in.cols - 1 - col - wants - GAP);
@@ -140,7 +139,7 @@ static const char *cut_words(const struct write_pane *write)
     for (size_t i = 0; i < write->diff.file_count; i++)
         nothing |= write->diff.files[i].diff && write->diff.files[i].diff->estimate;
     if (!write->open)
-        return nothing ? "difference not recorded" : "only the beginning was recorded";
+        return nothing ? "diff not recorded" : "only the beginning was recorded";
     return nothing ? "! too large to compare: e opens the new text in your editor"
                    : "! only the beginning is shown: e opens all of the new text in your editor";
 }
@@ -215,12 +214,12 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
     }
     if (file && file->through) {
         strbuf_reset(&text);
-        strbuf_addf(&text, "! requested through a link as %s", file->through);
+        strbuf_addf(&text, "! via link %s", file->through);
         row += paint_note(canvas, in, row, look, text.buf);
     }
     if (file && file->loses) {
         strbuf_reset(&text);
-        strbuf_addf(&text, "! %s: %s", file->new_exists ? "does not keep" : "undo does not restore", file->loses);
+        strbuf_addf(&text, "! %s: %s", file->new_exists ? "loses" : "undo does not restore", file->loses);
         row += paint_note(canvas, in, row, look, text.buf);
     }
     return row - first;
@@ -242,7 +241,7 @@ static int paint_special(const struct write_pane *write, const struct view *view
                                           : "! the file changed after you saw it: read the new diff");
     }
     if (question && question->revising)
-        row += paint_note(canvas, in, row, LOOK_WARN, "! not your version yet: it is being compared");
+        row += paint_note(canvas, in, row, LOOK_WARN, "! comparing your version");
     else if (write->edited)
         row += paint_note(canvas, in, row, LOOK_WARN, "Edited. y writes your version.");
     if (write->diff.whole)
@@ -267,16 +266,16 @@ int write_pane_paint_head(struct write_pane *write, const struct view *view, str
     return used + row;
 }
 
-/* `told`: the user was already told about unseen rows. */
-static void add_call_words(struct strbuf *out, size_t unseen, bool told)
+/* `warned`: the user already knows about unseen rows. */
+static void add_call_words(struct strbuf *out, size_t unseen, bool warned)
 {
-    strbuf_addstr(out, unseen && !told ? "shows " : "approves the call");
-    if (unseen && told)
+    strbuf_addstr(out, unseen && !warned ? "shows " : "approves the call");
+    if (unseen && warned)
         strbuf_addstr(out, "; ");
     if (unseen)
-        text_plural(out, (int64_t)unseen, told ? "row was" : "more row", told ? "rows were" : "more rows");
+        text_plural(out, (int64_t)unseen, warned ? "row was" : "more row", warned ? "rows were" : "more rows");
     if (unseen)
-        strbuf_addstr(out, told ? " not on screen yet" : " before it approves the call");
+        strbuf_addstr(out, warned ? " not on screen yet" : " before it approves the call");
 }
 
 void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas, struct rect line)

@@ -128,7 +128,7 @@ static void say_more(struct document *pretty, size_t bytes, int indent)
     CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
     text_bytes(&size, bytes);
     document_begin(pretty, indent);
-    document_putf(pretty, LOOK_WARN, "(%s more: too long to be shown whole, the recording has it)", size.buf);
+    document_putf(pretty, LOOK_WARN, "(%s more in the recording)", size.buf);
 }
 
 static void add_lines(struct document *pretty, enum look look, const char *text, size_t all, int indent,

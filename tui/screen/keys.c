@@ -78,7 +78,7 @@ static int unknown_key(const char *name, struct err *err)
     for (size_t i = 0; i < COUNT_OF(names); i++)
         nearest_offer(&near, names[i].name);
     if (!*name)
-        return err_set(err, "a key without a name");
+        return err_set(err, "empty key name");
     if (near.best)
         return err_set(err, "unknown key %.60s; did you mean %s?", name, near.best);
     return err_set(err, "unknown key %.60s; write a character, or Ctrl-C, Alt-x, PgUp, F5", name);

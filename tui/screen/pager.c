@@ -37,7 +37,7 @@ struct pager *pager_open(const char *path, struct err *err)
     }
     if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
         close(fd);
-        err_set(err, "%s is no file", path);
+        err_set(err, "%s: not a file", path);
         return NULL;
     }
     struct pager *pager = xcalloc(1, sizeof(*pager));

@@ -336,7 +336,7 @@ struct term *term_start(struct err *err)
     strbuf_init(&term->out);
     term->stray = term->real_stderr = -1;
     if (tcgetattr(STDIN_FILENO, &term->original)) {
-        err_set_errno(err, errno, "the terminal does not answer");
+        err_set_errno(err, errno, "no reply from the terminal");
         free(term);
         return NULL;
     }

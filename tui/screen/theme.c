@@ -103,7 +103,7 @@ static int parse_attribute(struct theme_reader *reader, const char *name, struct
         }
         nearest_offer(&near, attributes[i].name);
     }
-    return unknown(reader, "attribute", name, &near, "there are bold, dim, italic, underline and reverse");
+    return unknown(reader, "attribute", name, &near, "known: bold, dim, italic, underline, reverse");
 }
 
 /* fg[,bg][+attribute…]; `text` is modified. */
@@ -157,12 +157,12 @@ static int parse_line(struct theme_reader *reader, char *line)
     if (!look)
         return err_set(reader->err, "%s has no color; write a name, 0 to 255, #rrggbb or default", role);
     if (reader->named_on[index])
-        return err_set(reader->err, "%s is here twice", role);
+        return err_set(reader->err, "duplicate role %s", role);
     reader->named_on[index] = reader->line;
     if (parse_style(reader, look, &reader->theme->styles[index]))
         return -1;
     char *more = next_word(&line, false);
-    return more ? err_set(reader->err, "%.60s is one word too many", more) : 0;
+    return more ? err_set(reader->err, "unexpected word %.60s", more) : 0;
 }
 
 /* Fills in what a role leaves open: each color separately, attributes only if the theme does not name the role at
@@ -212,7 +212,7 @@ int theme_parse(struct theme *theme, const char *name, const char *text, size_t 
         reader.line++;
         if (line_len && line[line_len - 1] == '\r')
             line[line_len - 1] = '\0';
-        if (whole ? parse_line(&reader, line) : err_set(err, "a NUL is in the text")) {
+        if (whole ? parse_line(&reader, line) : err_set(err, "NUL byte")) {
             if (err)
                 err->line = reader.line;
             return -1;
