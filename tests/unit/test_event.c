@@ -544,7 +544,7 @@ TEST(summaries_read_well)
         "{\"type\":\"tool.finished\",\"call\":\"c1\",\"tool\":\"grep\",\"outcome\":\"failure\",\"elapsed_ms\":12,"
         "\"failure\":{\"error\":\"no such file\",\"retryable\":true}}",
         "c1 grep failed 12 ms no such file");
-    assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "steps 2, tool_calls 3");
+    assert_summary("{\"type\":\"budget.charged\",\"used\":{\"steps\":2,\"tool_calls\":3}}", "2 steps, 3 tool calls");
     assert_summary("{\"type\":\"budget.warned\",\"key\":\"steps\",\"used\":5,\"limit\":6}", "steps 5 of 6");
     assert_summary("{\"type\":\"writes.closed\"}", "");
     assert_summary("{\"type\":\"tool.started\",\"call\":\"c1\",\"tool\":\"sum\",\"arguments\":{\"a\":1,\"b\":[2,3]}}",

@@ -74,7 +74,7 @@ TEST(names)
         assert_written(pairs[i][0], pairs[i][1]);
     refuses_key("PgUpp", "did you mean PgUp?");
     refuses_key("Ctrl-Dwon", "did you mean Down?");
-    refuses_key("", "without a name");
+    refuses_key("", "empty key name");
     refuses_key("xy", "unknown key xy");
     refuses_key("F13", "unknown key F13");
     refuses_key("Ctrl-", "unknown key");
@@ -168,10 +168,10 @@ TEST(refusals)
     refuses("zoom", "x x", "twice");
     refuses("zoom", "PgUpp", "zoom: unknown key");
     refuses("zoom", "a b c d e f g h i", "more than");
-    refuses("approve", "Enter", "neither Enter nor Space");
-    refuses("approve", "y Space", "neither Enter nor Space");
-    refuses("allow", "Ctrl-M", "neither Enter nor Space");
-    refuses("allow", "Alt-Enter", "neither Enter nor Space");
+    refuses("approve", "Enter", "Enter and Space never");
+    refuses("approve", "y Space", "Enter and Space never");
+    refuses("allow", "Ctrl-M", "Enter and Space never");
+    refuses("allow", "Alt-Enter", "Enter and Space never");
 }
 
 TEST(two_can_swap)

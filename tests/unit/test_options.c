@@ -60,7 +60,7 @@ TEST(commands_and_operands)
     refuses("replay", "needs FILE");
     refuses("replay a b", "takes one FILE");
     refuses("run a b", "quotes");
-    refuses("demo x", "nothing but options");
+    refuses("demo x", "takes no arguments");
     assert_true(good_line("replay --help").help);
     assert_true(good_line("--help").help);
     assert_true(good_line("-h").help);
@@ -111,9 +111,9 @@ TEST(numbers)
         CLEANUP(free) char *line = xasprintf("replay f --speed %s", bad[i]);
         refuses(line, "--speed must be a number");
     }
-    refuses("replay f --until 0", "whole number");
-    refuses("replay f --until 1.5", "whole number");
-    refuses("replay f --until 99999999999999999999", "whole number");
+    refuses("replay f --until 0", "integer of at least");
+    refuses("replay f --until 1.5", "integer of at least");
+    refuses("replay f --until 99999999999999999999", "integer of at least");
 }
 
 TEST(suggestions_for_unknown_options)

@@ -115,8 +115,8 @@ TEST(mistakes_name_their_line)
     refuses("text #+12345", 1, "color");
     refuses("text", 1, "text has no color");
     refuses("zzzzzzzzz red", 1, "unknown role zzzzzzzzz");
-    refuses("text red\nframe blue\ntext green", 3, "twice");
-    refuses("text red blue", 1, "too many");
+    refuses("text red\nframe blue\ntext green", 3, "duplicate role");
+    refuses("text red blue", 1, "unexpected word");
 
     struct theme theme;
     struct err err = ERR_INIT;
