@@ -108,7 +108,7 @@ run_write() { # extra arguments
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "$*" "'change two lines'"
     sees 'waiting for approval'
-    sees 'keep'
+    sees '[x] stage'
 }
 
 cases=("$@")

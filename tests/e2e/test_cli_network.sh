@@ -39,7 +39,7 @@ ok "another host is refused, and it is said why" out 'Keyturn: example.org:80 is
 ok "its call is a NETWORK one" out 'runs alone (NETWORK)'
 ok "nothing else is connected" test "$(grep -c '"host":"example.org"' "$base/out")" -eq 0
 kt run --approve allow --workspace ws --model m.jsonl x
-ok "in the account" out "network   c1 localhost port $http "
+ok "in the account" out "network   #1 localhost port $http "
 kt replay --headless r.jsonl
 ok "replay tells it" out '"type":"network.connected","call":"c1","host":"localhost"'
 kt replay --check --workspace ws r.jsonl

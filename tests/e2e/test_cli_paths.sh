@@ -37,7 +37,7 @@ writes docs/pre-commit >m.jsonl
 kt run --workspace ws --model m.jsonl --approve allow x
 ok "the account too: exit 4" is 4
 ok "names the resolved path" out ".git/hooks/pre-commit"
-ok "and the link" out "asked through a link as docs/pre-commit"
+ok "and the link" out "via link: docs/pre-commit"
 ok "and why" out "protected: git runs the files in it"
 ok "stderr says which and why" err ".git/hooks/pre-commit is protected (git runs the files in it)"
 writes src/a .envrc >m.jsonl
@@ -112,7 +112,7 @@ kt run --workspace ws --model m.jsonl --approve deny x
 chmod 4751 ws/a
 echo older >ws/a
 kt run --workspace ws --model m.jsonl --approve deny x
-ok "the account says it" out "does not keep: setuid"
+ok "the account says it" out "loses: setuid"
 
 chmod 4751 ws/a
 { head_lines "Delete." && answer 1 "" '{"id":"c1","name":"delete_file","arguments":{"path":"a"}}' && answer 2 "Done." ""; } >m.jsonl

@@ -177,7 +177,7 @@ none_ran() { [ ! -e c1 ] && [ ! -e c2 ]; }
 kt run --headless --approve deny --workspace ws --model m.jsonl x
 ok "exit 0" is 0
 ok "refused" out '"call":"c1","tool":"workspace_exec","outcome":"denied"'
-ok "told once" test "$(grep -c 'the engine none is UNSAFE: programs can do whatever you can' "$base/err")" -eq 1
+ok "told once" test "$(grep -c 'the engine none is UNSAFE: programs run with your rights' "$base/err")" -eq 1
 ok "nothing ran" none_ran
 kt run --headless --workspace ws --model m.jsonl x
 ok "nobody can be asked" is 4
@@ -205,7 +205,7 @@ ok "in bwrap" grep -Eq '^(ok|warn) *programs *bwrap: .*memory_mb' "$base/out"
 ok "and nothing is left" nothing_left
 doctor_with none
 ok "no walls are no failure" is 0
-ok "but told" grep -q '^warn *programs *none: UNSAFE: programs can do whatever you can' "$base/out"
+ok "but told" grep -q '^warn *programs *none: UNSAFE: programs run with your rights' "$base/out"
 printf '#!/bin/sh\necho "docker: Cannot connect to the Docker daemon at unix:///x." >&2\nexit 125\n' >bin/docker
 cat >bin/podman <<'TXT'
 #!/usr/bin/env bash
@@ -224,7 +224,7 @@ ok "in its own words" grep -q '^FAIL *programs *docker: programs cannot run: .*C
 ok "after which nothing is left" nothing_left
 PATH=$home/bin:$PATH doctor_with podman
 ok "one that says something works" is 0
-ok "which is no reason to trust its limits" grep -q '^warn *programs *podman: no control group\. .*above memory_mb.*it says: Resource limits are not' "$base/out"
+ok "which is no reason to trust its limits" grep -q '^warn *programs *podman: no control group\. .*above memory_mb.*last line: Resource limits are not' "$base/out"
 printf '#!/bin/sh\necho "Error: localhost/keyturn-harness: image not known" >&2\nexit 125\n' >bin/podman
 PATH=$home/bin:$PATH doctor_with podman
 ok "no image" grep -q '^FAIL *programs *podman: .*image localhost/keyturn-harness does not exist' "$base/out"

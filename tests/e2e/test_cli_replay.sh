@@ -104,7 +104,7 @@ ok "and that is said" err "cut.jsonl: the last line is incomplete"
 grep -v 'turn.finished\|session.ended' r.jsonl >early.jsonl
 kt replay --check --workspace before early.jsonl
 ok "one that ends early agrees" is 0
-ok "and that is said" err "in the middle of a turn"
+ok "and that is said" err "recording ends mid-turn"
 kt replay --check r.jsonl
 ok "no folder beside it: said" err "empty folder"
 cp -r before r
@@ -138,7 +138,7 @@ ok "first" out "It is 42."
 ok "second" out "Again 42."
 kt replay --check m.jsonl
 ok "agrees" is 0
-ok "says what was not run" err "m.jsonl: 1 call was answered as recorded, not run"
+ok "says what was not run" err "m.jsonl: 1 call replayed from the recording"
 
 begin "stopped while the model was asked"
 {

@@ -76,7 +76,7 @@ refused "--ask lets a model write the script (leave out -)"
 kt exec --attempts 2 m.jsonl
 refused "--attempts needs --ask TEXT"
 kt exec --ask x --attempts 0
-refused "--attempts must be a whole number from 1 on"
+refused "--attempts must be an integer of at least 1"
 kt exec --ask x --model nothing-like-it
 refused "unknown model"
 kt exec --ask x

@@ -41,7 +41,7 @@ case_cancel() {
     begin cancel 120x40 MY_KEY=sk-live-0123456789
     serve SILENT
     run
-    sees 'the model answers'
+    sees 'model answering'
     keys C-c
     sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
@@ -61,7 +61,7 @@ case_slow_key() {
         "$home/config/keyturn/config.json"
     run
     sees 'look at a'
-    sees 'the model is asked'
+    sees 'waiting for the model'
     keys '?'
     sees 'Go to the conversation'
     escape

@@ -56,7 +56,7 @@ case_program() {
     sees 'Title? Rain in November'
     sees 'exit 0'
     keys i
-    sees 'This is a recording'
+    sees 'Recorded program'
     keys Enter
     sees '[call 3 workspace_exec]'
     escape
@@ -130,7 +130,7 @@ case_no_walls() {
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
-    sees 'you: workspace_exec'
+    sees 'approval: workspace_exec'
     sees '| touch $HERE/one'
     sees 'There is no sandbox around it: it can change your files.'
     sees 'y approve'
@@ -220,7 +220,7 @@ case_held() {
     sees 'type: half'
     keys C-c
     sees 'stopped'
-    sees 'Ctrl-C was typed.'
+    sees 'Sent Ctrl-C.'
     sees '!type: half'
     sees 'paused before'
     typed 'whole'
@@ -294,9 +294,9 @@ case_unseen() {
     keys t
     sees 'Password:'
     keys i
-    sees 'type unseen:'
+    sees 'hidden input:'
     typed 'sesame'
-    sees 'type unseen: ••••••'
+    sees 'hidden input: ••••••'
     keys Enter
     sees '6 characters'
     sees 'type: '

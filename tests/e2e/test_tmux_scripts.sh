@@ -171,7 +171,7 @@ case_edited() {
     typed "export EDITOR=$home/editor"
     keys Enter
     run_scripts '--break tool=run_script' "$telling"
-    sees 'Next: run run_script (script)'
+    sees 'Next: run #1 run_script (script)'
     sees 'e edit the script   E arguments'
     sees '2  print("looking around")'
     keys e

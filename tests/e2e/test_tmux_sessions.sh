@@ -18,7 +18,7 @@ run_kept() { # the session is kept among the others, and a write of it waits
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl "'change two lines'"
     sees 'waiting for approval'
-    sees 'keep'
+    sees '[x] stage'
 }
 
 # The lock on the journal is the truth: it is there while the process is, and gone with it, however it went.

@@ -11,7 +11,7 @@ case_approve_hunks() {
     keys ']'
     sees 'hunk 2 of 2'
     keys Space
-    sees 'drop'
+    sees 'discard'
     sees 'approve 1 of 2 hunks'
     keys y
     sees 'That is all I had to do.'
@@ -144,7 +144,7 @@ case_early_keys() {
     sees 'conversation'
     typed 'yyyyyyyyyyyy'
     sees 'waiting for approval'
-    sees 'keep'
+    sees '[x] stage'
     check "keys that were typed before did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys y
     file_has "$home/rec.jsonl" '"decision":"approved"'
@@ -272,7 +272,7 @@ case_selected_in_sight() {
     sees ' y approve all'
     sees '▸@@ line 172'
     keys Space
-    sees '[ ] drop'
+    sees '[ ] discard'
     keys n
     sees 'That is all I had to do.'
 }

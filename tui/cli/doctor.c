@@ -367,8 +367,8 @@ static void bounds(struct doctor *doctor, const struct program_self_test *test)
     const char *name = test->engine->name, *says = test->says;
     enum program_holder holder = test->ignores ? HOLDER_WATCH : sandbox_program_holder(test->engine);
     if (test->engine->unsafe)
-        tell(doctor, FINDING_WARN, "programs",
-             "%s: UNSAFE: programs can do whatever you can, so Keyturn asks before each one", name);
+        tell(doctor, FINDING_WARN, "programs", "%s: UNSAFE: programs run with your rights, so each one needs approval",
+             name);
     tell(doctor, says || holder == HOLDER_WATCH ? FINDING_WARN : FINDING_OK, "programs", "%s: %s%s%s", name,
          what_holds[holder], says ? "; last line: " : "", says ? says : "");
     if (holder == HOLDER_WATCH && test->engine->program->cgroup)

@@ -444,7 +444,8 @@ void plain_call_finished(struct plain *plain, const struct event_tool_finished *
     } else if (strcmp(outcome, "timeout") == 0) {
         word = "timed out";
         timed_out = true;
-        words_timeout(&detail, finished->timeout);
+        if (finished->timeout && !finished->timeout->retryable)
+            strbuf_addstr(&detail, "tool blocked for this turn");
     } else if (strcmp(outcome, "failure") == 0) {
         word = "failed";
         strbuf_addstr(&detail,
