@@ -189,7 +189,7 @@ run_command() {
         answer 2 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
-    sees 'you: workspace_exec'
+    sees 'approval: workspace_exec'
     sees 'n deny'
 }
 
@@ -235,10 +235,10 @@ case_left_out() {
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'bring it'"
-    sees 'you: workspace_exec'
+    sees 'approval: workspace_exec'
     sees 'y approve'
     keys y
-    sees 'asks you: bring_back'
+    sees 'waiting: bring_back'
     sees '1 left out: out/pipe (it is a FIFO, not a file)'
     sees 'y approve 1 hunk'
     keys y
@@ -294,8 +294,8 @@ case_protected() {
     sees 'waiting for approval'
     sees 'write_file  .git/hooks/pre-commit'
     sees 'protected: git runs the files in it'
-    sees 'requested through a link as docs/pre-commit'
-    sees 'does not keep: setuid'
+    sees 'via link docs/pre-commit'
+    sees 'loses: setuid'
     keys A
     sees 'is protected: A cannot allow it'
     check "nothing was decided" bash -c "! grep -q write.decided '$home/rec.jsonl'"
