@@ -67,7 +67,9 @@ static void on_death(int number, siginfo_t *info, void *context)
     raise(number); /* delivered when this handler returns */
 }
 
-void crash_report_prepare(int events)
+/* Reports from a dying child that its script used up its memory or its stack. The signal alone names neither. Call it
+ * in the child after its limits are set; the report goes to `events`. */
+static void crash_report_prepare(int events)
 {
     static char stack[STACK_SIZE];
     struct sigaction action = {.sa_sigaction = on_death, .sa_flags = SA_SIGINFO | SA_ONSTACK};

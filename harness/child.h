@@ -6,8 +6,5 @@ struct sandbox;
 /* Call in the process just forked from the zygote `parent`. The descriptors are those that the zygote made for it. */
 _Noreturn void child_main(struct sandbox *sandbox, int parent, int script, int events, int out, int err);
 
-/* Reports from a dying child that its script used up its memory or its stack. The signal alone names neither. Call it
- * in the child after its limits are set; the report goes to `events`. */
-void crash_report_prepare(int events);
 /* "Script ran out of memory (512 MB)"; without the number if memory is not limited. */
 const char *crash_report_memory(void);

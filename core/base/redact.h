@@ -29,7 +29,7 @@ bool redact_add(const char *name, const char *value);
 bool redact_add_variable(const char *name, const char *value);
 /* True if a variable of this name probably holds a secret: …KEY, …TOKEN, …SECRET, …PASSWORD and the like. */
 bool redact_name_tells(const char *name);
-/* Removes and wipes all secrets. No thread may be searching. */
+/* Removes and wipes all secrets, for tests that add their own. No thread may be searching. */
 void redact_forget(void);
 /* True if any secret is known. */
 bool redact_any(void);

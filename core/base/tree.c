@@ -585,11 +585,3 @@ int tree_digest(int folder, bool own_links, int64_t bytes_max, char out[HASH_SHA
     sha256_hex(&s.sha, out);
     return status < 0 ? status : s.status;
 }
-
-int tree_digest_path(const char *folder, char out[HASH_SHA256_HEX], struct err *err)
-{
-    CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set_errno(err, errno, "cannot read the folder %.200s", folder);
-    return tree_digest(fd, false, 0, out, err);
-}

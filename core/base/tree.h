@@ -38,4 +38,3 @@ int tree_copy_file(struct tree_copy *copy, int from, const struct stat *st, int 
  * `bytes_max` 0: no limit; a tree with more content is an error (EFBIG). `own_links`: links that lead out do not count,
  * and one to a folder, or to nothing, is the text of its target. */
 int tree_digest(int folder, bool own_links, int64_t bytes_max, char out[HASH_SHA256_HEX], struct err *err) CHECKED;
-int tree_digest_path(const char *folder, char out[HASH_SHA256_HEX], struct err *err) CHECKED;

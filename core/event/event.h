@@ -190,5 +190,3 @@ struct event *event_copy(struct arena *arena, const struct event *event);
  * replacement from the arena. Changed records are copied to the arena; nothing that was borrowed is written to. */
 typedef const char *event_text_fn(struct arena *arena, const char *text, bool json, void *user);
 void event_map_texts(struct event *event, struct arena *arena, event_text_fn *text, void *user);
-/* The JSON schema of a line. */
-void event_schema(struct strbuf *out);

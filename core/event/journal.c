@@ -1,7 +1,7 @@
 /* Writes the journal: appends lines, syncs, locks and repairs the file (journal.h).
  *
- * The rest of the program relies on one rule. If journal_append returns 0, the whole line is in the file; if it
- * returns -1, the file is unchanged. So lines are built in memory and written with one write(2). On any failure the
+ * The rest of the program relies on one rule. If journal_append_all returns 0, all lines are in the file; if
+ * it returns -1, the file is unchanged. So lines are built in memory and written with one write(2). On any failure the
  * file is cut back to its previous length. If even that fails (a failing disk), the journal remembers that its end
  * is torn. It repairs the end before it writes again, because a line after half a line would spoil both.
  *
@@ -261,9 +261,4 @@ int journal_append_all(struct journal *journal, struct event *events, size_t cou
     journal->last_seq += (int64_t)count;
     journal->last_t = t;
     return 0;
-}
-
-int journal_append(struct journal *journal, struct event *event, struct err *err)
-{
-    return journal_append_all(journal, event, 1, err);
 }

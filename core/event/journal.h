@@ -1,8 +1,8 @@
 #pragma once
 /* The journal: the file of a session, as JSON lines that are appended and never changed.
  *
- * Writing. journal_append gives the event its seq and t, and writes its line with one write(2) before it returns. So
- * code that acts on an event acts on something recorded. A kill loses nothing that was appended. A power cut loses
+ * Writing. journal_append_all gives events their seq and t, and writes their lines with one write(2) before it returns.
+ * So code that acts on an event acts on something recorded. A kill loses nothing that was appended. A power cut loses
  * nothing before the last journal_sync. The journal syncs at decisions, at applied and undone writes and at the end
  * of a turn.
  *
@@ -18,9 +18,8 @@ struct clock;
 struct journal *journal_create(const char *path, struct clock *clock, struct err *err) CHECKED;
 /* Continues an existing file: numbering and time continue, and a cut last line is removed first. */
 struct journal *journal_resume(const char *path, struct clock *clock, struct err *err) CHECKED;
-/* Sets event->seq and event->t. A failure (disk full) leaves the file as it was before the call. */
-int journal_append(struct journal *journal, struct event *event, struct err *err) CHECKED;
-/* The same for several events in one write(2): all of them, or none. */
+/* Sets seq and t of the events and writes all of them with one write(2), or none: a failure (disk full) leaves the file
+ * as it was before the call. */
 int journal_append_all(struct journal *journal, struct event *events, size_t count, struct err *err) CHECKED;
 int journal_sync(struct journal *journal, struct err *err) CHECKED;
 void journal_close(struct journal *journal);

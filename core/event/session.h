@@ -244,8 +244,6 @@ uint32_t session_program_of_call(const struct session *session, uint32_t call);
 bool session_program_running(const struct session *session, uint32_t row);
 const struct session_turn *session_turn(const struct session *session); /* the newest, NULL before the first */
 bool session_turn_running(const struct session *session);
-/* Writes the whole session as readable lines, for goldens and for comparing two folds. */
-void session_dump(struct strbuf *out, const struct session *session);
 
 static inline void session_cleanup(struct session *session)
 {

@@ -67,6 +67,8 @@ static void digest_shape(const struct json *offer, char out[HASH_SHA256_HEX])
     hash_sha256(text.buf, text.len, out);
 }
 
+static struct mcp_form mcp_form_of(const char *tool, const struct json *schema);
+
 static void look_at_schema(struct mcp_tool *tool, const struct json *schema)
 {
     tool->form = mcp_form_of(tool->name, schema);
@@ -503,7 +505,7 @@ static bool takes_only(const struct json *schema, const char *name)
     return true;
 }
 
-struct mcp_form mcp_form_of(const char *tool, const struct json *schema)
+static struct mcp_form mcp_form_of(const char *tool, const struct json *schema)
 {
     static const char *const moving[] = {"move", "rename"}, *const appending[] = {"append"};
     static const char *const writing[] = {"write", "create", "save", "put", "overwrite"};

@@ -40,8 +40,7 @@ struct mcp_form {
     bool elsewhere;      /* its files are elsewhere: in a repository on a server, in a bucket */
 };
 
-struct mcp_form mcp_form_of(const char *tool, const struct json *schema);
-/* The same for one call, whose arguments may change the form. */
+/* The form of one call: the arguments may change that of the tool. */
 enum mcp_form_kind mcp_form_of_call(const struct mcp_form *form, const struct json *arguments);
 /* Returns true if the name of the argument says that it is a path. */
 bool mcp_form_names_path(const char *argument);

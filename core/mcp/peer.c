@@ -101,6 +101,11 @@ static void timed_out(struct loop_timer *timer)
     end_request(take_request(request->peer, request->id), NULL, why);
 }
 
+static void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params);
+static void rpc_write_notification(struct strbuf *out, const char *method, const char *params);
+static void rpc_write_result(struct strbuf *out, const struct json *id, const char *result);
+static void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text);
+
 int64_t mcp_peer_ask(struct mcp_peer *peer, const char *method, const char *params, int64_t timeout_us,
                      mcp_answered *answered, void *user)
 {
@@ -137,14 +142,6 @@ void mcp_peer_fail(struct mcp_peer *peer, const char *why)
         }
     }
     peer_leave(peer);
-}
-
-size_t mcp_peer_open(const struct mcp_peer *peer)
-{
-    size_t count = 0;
-    for (const struct peer_request *request = peer->requests; request; request = request->next)
-        count++;
-    return count;
 }
 
 void mcp_peer_tell(struct mcp_peer *peer, const char *method, const char *params)
@@ -197,6 +194,8 @@ static void take_unasked(struct mcp_peer *peer, const struct rpc_message *messag
     else
         peer->ops->heard(peer->user, message);
 }
+
+static struct rpc_message rpc_read(const struct json *value);
 
 static void take_message(struct mcp_peer *peer, const struct json *value, const char *line, size_t len, bool whole)
 {
@@ -256,7 +255,8 @@ static bool is_id(const struct json *id)
     return id && (id->type == JSON_NUMBER || id->type == JSON_STRING);
 }
 
-struct rpc_message rpc_read(const struct json *value)
+/* Determines the kind of a message; RPC_NONE if the value is not one. */
+static struct rpc_message rpc_read(const struct json *value)
 {
     struct rpc_message message = {.number = -1};
     const struct json *method = json_get(value, "method"), *id = json_get(value, "id");
@@ -360,7 +360,8 @@ static void end(struct json_writer *w)
     strbuf_addch(w->out, '\n');
 }
 
-void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params)
+/* Appends a whole line. `params` and `result` are JSON texts on one line; NULL: none, or {}. */
+static void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params)
 {
     struct json_writer w = begin_line(out);
     json_add_int(&w, "id", id);
@@ -370,7 +371,7 @@ void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const
     end(&w);
 }
 
-void rpc_write_notification(struct strbuf *out, const char *method, const char *params)
+static void rpc_write_notification(struct strbuf *out, const char *method, const char *params)
 {
     struct json_writer w = begin_line(out);
     json_add_str(&w, "method", method);
@@ -379,7 +380,7 @@ void rpc_write_notification(struct strbuf *out, const char *method, const char *
     end(&w);
 }
 
-void rpc_write_result(struct strbuf *out, const struct json *id, const char *result)
+static void rpc_write_result(struct strbuf *out, const struct json *id, const char *result)
 {
     struct json_writer w = begin_line(out);
     json_add_value(&w, "id", id);
@@ -387,7 +388,7 @@ void rpc_write_result(struct strbuf *out, const struct json *id, const char *res
     end(&w);
 }
 
-void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text)
+static void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text)
 {
     struct json_writer w = begin_line(out);
     json_add_value(&w, "id", id);

@@ -43,8 +43,6 @@ struct rpc_message {
     size_t line_len;
 };
 
-/* Determines the kind of a message; RPC_NONE if the value is not one. */
-struct rpc_message rpc_read(const struct json *value);
 /* Returns NULL and err if the line is not JSON or too large. */
 const struct json *rpc_parse(struct arena *arena, const char *line, size_t len, struct err *err) CHECKED;
 
@@ -62,12 +60,6 @@ struct rpc_listener {
 };
 void rpc_lines_feed(struct rpc_lines *lines, const char *bytes, size_t len, const struct rpc_listener *listener);
 void rpc_lines_release(struct rpc_lines *lines);
-
-/* Appends a whole line. `params` and `result` are JSON texts on one line; NULL: none, or {}. */
-void rpc_write_request(struct strbuf *out, int64_t id, const char *method, const char *params);
-void rpc_write_notification(struct strbuf *out, const char *method, const char *params);
-void rpc_write_result(struct strbuf *out, const struct json *id, const char *result);
-void rpc_write_error(struct strbuf *out, const struct json *id, int code, const char *text);
 
 /* ---- the conversation ---- */
 
@@ -98,7 +90,6 @@ int64_t mcp_peer_ask(struct mcp_peer *peer, const char *method, const char *para
 void mcp_peer_forget(struct mcp_peer *peer, int64_t id);
 /* Ends every open request with this reason. */
 void mcp_peer_fail(struct mcp_peer *peer, const char *why);
-size_t mcp_peer_open(const struct mcp_peer *peer);
 void mcp_peer_tell(struct mcp_peer *peer, const char *method, const char *params);
 void mcp_peer_answer(struct mcp_peer *peer, const struct json *id, const char *result);
 void mcp_peer_refuse(struct mcp_peer *peer, const struct json *id, int code, const char *text);

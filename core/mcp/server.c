@@ -356,6 +356,8 @@ struct mcp_server *mcp_server_new(struct loop *loop, const struct mcp_spec *spec
     return server;
 }
 
+static void mcp_handshake(struct mcp_server *server);
+
 void mcp_server_start(struct mcp_server *server)
 {
     const struct mcp_spec *spec = server->spec;
@@ -560,7 +562,8 @@ static void on_discovered(void *user, const struct rpc_message *answer, const ch
     handshake_done(server, !capabilities || json_get(capabilities, "tools"));
 }
 
-void mcp_handshake(struct mcp_server *server)
+/* Call it for a process that was just started. */
+static void mcp_handshake(struct mcp_server *server)
 {
     if (!server->era_known) {
         server->probing = true;

@@ -100,7 +100,6 @@ void mcp_server_listed(struct mcp_server *server);
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len);
 
 /* ---- server.c: the handshake ---- */
-void mcp_handshake(struct mcp_server *server); /* call for a process that was just started */
 /* Returns the parameters of a request: `members` ("\"name\":…", or "") with the fields that the server's era requires.
  * The caller frees them. */
 char *mcp_server_params(const struct mcp_server *server, const char *members, const char *progress_token);

@@ -400,7 +400,8 @@ static void write_files(struct json_writer *w, const struct script_file *files, 
     json_close(w, ']');
 }
 
-void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id)
+/* Writes the request line with its newline. */
+static void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id)
 {
     struct json_writer w = json_begin(out);
     size_t len = request->script_len ? request->script_len : strlen(request->script);

@@ -109,5 +109,3 @@ void script_run_cancel(struct script_run *run, const char *error);
 
 /* Emits lines of a script as script.event. Each line is a valid JSON object followed by a newline. */
 void script_emit(struct emitter *emitter, const char *call, const char *lines, size_t len);
-/* Writes the request line with its newline. */
-void script_request_write(struct strbuf *out, const struct script_request *request, const char *execution_id);

@@ -16,7 +16,8 @@ static struct sandbox_user chosen = {SANDBOX_UID, SANDBOX_UID};
 static bool becomes_other;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-bool sandbox_user_is_mapped(const char *map, unsigned id)
+/* True if a user namespace maps this id. `map` is the text of its uid_map or gid_map. */
+static bool sandbox_user_is_mapped(const char *map, unsigned id)
 {
     unsigned inside, outside, count;
     int len;

@@ -25,5 +25,3 @@ const struct sandbox_user *sandbox_user(void);
 const struct sandbox_user *sandbox_user_always(void);
 /* Gives a new entry of a folder to the sandbox's user, if the folder belongs to that user. */
 bool sandbox_user_give(int folder, int made);
-/* True if a user namespace maps this id. `map` is the text of its uid_map or gid_map. */
-bool sandbox_user_is_mapped(const char *map, unsigned id);

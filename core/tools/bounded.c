@@ -45,15 +45,6 @@
 
 /* ---- call states ---- */
 
-const char *tool_state_name(enum tool_state state)
-{
-    static const char *const names[] = {
-        [TOOL_STATE_NONE] = "",         [TOOL_STATE_RUNNING] = "running", [TOOL_STATE_COMPLETED] = "completed",
-        [TOOL_STATE_FAILED] = "failed", [TOOL_STATE_DENIED] = "denied",   [TOOL_STATE_TIMED_OUT] = "timed_out",
-    };
-    return (size_t)state < COUNT_OF(names) ? names[state] : "";
-}
-
 void call_states_init(struct call_states *trace)
 {
     *trace = (struct call_states){0};
@@ -708,11 +699,6 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     return call;
 }
 
-const char *bounded_call_id(const struct bounded_call *call)
-{
-    return call->id;
-}
-
 const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count)
 {
     *count = call->citation_count;
@@ -722,16 +708,6 @@ const struct citation *bounded_call_citations(const struct bounded_call *call, s
 void *bounded_call_data(const struct bounded_call *call)
 {
     return call->data;
-}
-
-int64_t bounded_call_elapsed_us(const struct bounded_call *call)
-{
-    return call->phase == SETTLED ? call->elapsed_us : elapsed_us(call);
-}
-
-double bounded_call_deadline_s(const struct bounded_call *call)
-{
-    return call->deadline_s;
 }
 
 void bounded_cancel(struct bounded_call *call)

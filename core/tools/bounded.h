@@ -34,7 +34,6 @@ enum tool_state {
     TOOL_STATE_DENIED,
     TOOL_STATE_TIMED_OUT
 };
-const char *tool_state_name(enum tool_state state); /* "running" "completed" "failed" "denied" "timed_out"; "" */
 
 struct call_states {
     struct hash_map states; /* call id → enum tool_state */
@@ -92,12 +91,9 @@ struct bounded_request {
 };
 
 struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request);
-const char *bounded_call_id(const struct bounded_call *call);
 void *bounded_call_data(const struct bounded_call *call);
 /* The citations of a call that is done; the call owns them. */
 const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count);
-int64_t bounded_call_elapsed_us(const struct bounded_call *call);
-double bounded_call_deadline_s(const struct bounded_call *call); /* the hard limit */
 /* Cancels the token and settles the call as Failure("cancelled…"). A commit is not canceled: its end is awaited. */
 void bounded_cancel(struct bounded_call *call);
 /* The host must call this when the hold clock stopped or started, to reset the timers. */

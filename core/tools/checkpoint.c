@@ -284,19 +284,3 @@ struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *ro
     }
     return set;
 }
-
-char **checkpoint_list(struct checkpoints *store, struct err *err)
-{
-    size_t count;
-    CLEANUP(free) uint64_t *numbers = list_numbers(store->dir, &count, err);
-    if (!numbers)
-        return NULL;
-    char **ids = xcalloc(count + 1, sizeof(*ids));
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP(free) char *path = xasprintf("%s/" ID_PREFIX "%" PRIu64 "/manifest.json", store->dir, numbers[i]);
-        if (access(path, F_OK) == 0)
-            ids[kept++] = xasprintf(ID_PREFIX "%" PRIu64, numbers[i]);
-    }
-    return ids;
-}

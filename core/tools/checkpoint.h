@@ -21,5 +21,3 @@ void checkpoint_discard(struct checkpoints *store, const char *id);
  * NULL with a reason if another program changed files. */
 struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *root, const char *id,
                                    struct err *err) CHECKED;
-/* Newest first; NULL-terminated array of ids. The caller frees the array and the texts. */
-char **checkpoint_list(struct checkpoints *store, struct err *err) CHECKED;

@@ -118,7 +118,8 @@ void output_limit_write(struct strbuf *out, const struct json *value, unsigned s
         json_write(out, cut_value(&arena, value, 0), style);
 }
 
-bool output_limit_is_short(const char *text, size_t len)
+/* True if a text of output_limit_write in JSON_COMPACT is certainly within the limit, without measuring it. */
+static bool output_limit_is_short(const char *text, size_t len)
 {
     if (len * 6 <= OUTPUT_LIMIT_INLINE_MAX) /* in the worst case each byte is written as \u007f */
         return true;
@@ -142,7 +143,9 @@ size_t output_limit_length(const struct json *value)
 #define CONFIRMATION   "Write confirmation required"
 #define SENTENCE_CHARS 3000
 
-bool output_wants_confirmation(const struct json *output)
+/* Whether a foreign tool asks for approval: `needs_confirmation` is true, or `error` or `message` is exactly "Write
+ * confirmation required". */
+static bool output_wants_confirmation(const struct json *output)
 {
     return json_bool(json_get(output, "needs_confirmation"), false) ||
            strcmp(json_str(json_get(output, "error"), ""), CONFIRMATION) == 0 ||
@@ -156,7 +159,8 @@ char *output_sentence(const char *text)
     return xmemdup0(text, utf8_prefix(text, strlen(text), SENTENCE_CHARS));
 }
 
-char *output_error(const struct json *output)
+/* The text of an output with `status` "error", short enough for a message; NULL for any other. */
+static char *output_error(const struct json *output)
 {
     if (strcmp(json_str(json_get(output, "status"), ""), "error") != 0)
         return NULL;
@@ -170,7 +174,9 @@ char *output_error(const struct json *output)
     return output_sentence(text.buf);
 }
 
-void output_add_approval(struct strbuf *out, const struct json *output, const char *note)
+/* Adds a member `approval` with decision_note's text: which parts of the proposal were written. An output that is no
+ * object becomes the member `output`. */
+static void output_add_approval(struct strbuf *out, const struct json *output, const char *note)
 {
     struct json_writer w = json_begin(out);
     json_open(&w, NULL, '{');
@@ -183,6 +189,8 @@ void output_add_approval(struct strbuf *out, const struct json *output, const ch
     json_add_raw(&w, "approval", note);
     json_close(&w, '}');
 }
+
+static void output_cut(struct strbuf *out, const struct json *output);
 
 static void make_long(struct output_shape *shape, const struct json *value)
 {
@@ -259,7 +267,8 @@ static size_t fitting(const char *text, size_t len, size_t room)
     return at;
 }
 
-void output_cut(struct strbuf *out, const struct json *output)
+/* An output that is too long and cannot be stored: valid JSON of at most OUTPUT_LIMIT_INLINE_MAX characters. */
+static void output_cut(struct strbuf *out, const struct json *output)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;

@@ -20,8 +20,6 @@ struct strbuf;
 void output_limit_write(struct strbuf *out, const struct json *value, unsigned style);
 /* The length that is compared with the limit. */
 size_t output_limit_length(const struct json *value);
-/* True if a text of output_limit_write in JSON_COMPACT is certainly within the limit, without measuring it. */
-bool output_limit_is_short(const char *text, size_t len);
 
 /* ---- the output of a call ---- */
 
@@ -42,18 +40,8 @@ void output_shape_make(struct output_shape *shape, char **output);
 void output_shape_approve(struct output_shape *shape, char **output, const char *note);
 void output_shape_release(struct output_shape *shape);
 
-/* Whether a foreign tool asks for approval: `needs_confirmation` is true, or `error` or `message` is exactly "Write
- * confirmation required". */
-bool output_wants_confirmation(const struct json *output);
-/* The text of an output with `status` "error", short enough for a message; NULL for any other. */
-char *output_error(const struct json *output);
 /* A tool's sentence, short enough for a message. */
 char *output_sentence(const char *text);
-/* Adds a member `approval` with decision_note's text: which parts of the proposal were written. An output that is no
- * object becomes the member `output`. */
-void output_add_approval(struct strbuf *out, const struct json *output, const char *note);
-/* An output that is too long and cannot be stored: valid JSON of at most OUTPUT_LIMIT_INLINE_MAX characters. */
-void output_cut(struct strbuf *out, const struct json *output);
 
 /* ---- pages ----
  *

@@ -204,12 +204,6 @@ bool budget_claim_reflection(struct budget *budget)
     return claim(&budget->reflections, &budget->limits.reflections);
 }
 
-int64_t budget_tool_due_us(const struct budget *budget, double cap_s)
-{
-    int64_t due = hold_clock_now(budget->clock) + to_us(cap_s);
-    return due < budget->due_us ? due : budget->due_us;
-}
-
 double budget_per_tool_s(const struct budget *budget, double cap_s)
 {
     return deadline_per_tool_s(budget_remaining_s(budget), cap_s);
@@ -376,25 +370,4 @@ static double shown_use(const struct budget *budget, enum budget_key key)
 struct event_budget_values budget_used_to_event(const struct budget *budget)
 {
     return to_event(budget, shown_use);
-}
-
-void budget_write_snapshot(struct strbuf *out, const struct budget *budget)
-{
-    static const struct {
-        enum budget_key key;
-        const char *used, *max;
-    } counters[] = {
-        {BUDGET_STEPS, "steps_used", "steps_max"},
-        {BUDGET_TOOL_CALLS, "tool_calls_used", "tool_calls_max"},
-        {BUDGET_REFLECTIONS, "reflections_used", "reflections_max"},
-    };
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
-    json_add_num(&w, "remaining_s", budget_remaining_s(budget));
-    json_add_bool(&w, "expired", budget_expired(budget));
-    for (size_t i = 0; i < COUNT_OF(counters); i++) {
-        json_add_num(&w, counters[i].used, budget_used(budget, counters[i].key));
-        json_add_num(&w, counters[i].max, budget_limit(budget, counters[i].key));
-    }
-    json_close(&w, '}');
 }

@@ -48,8 +48,6 @@ bool budget_expired(const struct budget *budget);
 bool budget_claim_step(struct budget *budget);
 bool budget_claim_tool_call(struct budget *budget);
 bool budget_claim_reflection(struct budget *budget);
-/* min(turn deadline, now + cap) on the hold clock. */
-int64_t budget_tool_due_us(const struct budget *budget, double cap_s);
 double budget_per_tool_s(const struct budget *budget, double cap_s);
 struct usage;
 void budget_charge(struct budget *budget, const struct usage *usage, double cost_usd);
@@ -65,7 +63,6 @@ int budget_warning(struct budget *budget, double share);
 /* Raises the limit of a key by `share` of its first value, because the user chose to continue. */
 void budget_extend(struct budget *budget, enum budget_key key, double share);
 
-/* JSON objects: limits and used of the events, and the snapshot for display (remaining_s, expired, steps_used, …). */
+/* The values of the events. */
 struct event_budget_values budget_limits_to_event(const struct budget *budget);
 struct event_budget_values budget_used_to_event(const struct budget *budget);
-void budget_write_snapshot(struct strbuf *out, const struct budget *budget);

@@ -379,7 +379,7 @@ void turn_calls_release(struct turn *turn)
     turn->wave_count = 0;
 }
 
-int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
+static int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err)
 {
     const struct json *value = json_parse(&turn->arena, text, strlen(text), err);
     CLEANUP(free) char *before = xstrdup(call->arguments);

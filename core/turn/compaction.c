@@ -20,7 +20,8 @@
 
 /* ---- measuring ---- */
 
-int64_t compaction_text_tokens(size_t bytes)
+/* Estimated tokens of a text of `bytes` bytes. */
+static int64_t compaction_text_tokens(size_t bytes)
 {
     return (int64_t)(bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
 }

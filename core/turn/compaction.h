@@ -22,8 +22,6 @@ struct compaction {
     size_t calls;          /* calls with shortened arguments */
 };
 
-/* Estimated tokens of a text of `bytes` bytes. */
-int64_t compaction_text_tokens(size_t bytes);
 /* Estimated tokens of the messages from `first` on. */
 int64_t compaction_tokens(const struct message_list *messages, size_t first);
 /* Shortens until at most `target` tokens are left or nothing more can go; unseen results only until at most `must`

@@ -89,6 +89,11 @@ struct emitter *engine_emitter(struct engine *engine)
     return &engine->emitter;
 }
 
+static void models_init(struct models *models, struct provider *first, const char *name);
+static void models_release(struct models *models);
+static int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
+static struct event_model_info models_to_event(const struct models *models);
+
 static int emit_started(struct engine *engine, struct err *err)
 {
     const struct engine_config *h = engine->config;
@@ -458,12 +463,13 @@ bool engine_held(const struct engine *engine, struct held_view *out)
 
 /* ---- models ---- */
 
-void models_init(struct models *models, struct provider *first, const char *name)
+/* `first` is borrowed. */
+static void models_init(struct models *models, struct provider *first, const char *name)
 {
     *models = (struct models){.now = first, .name = name ? xstrdup(name) : NULL};
 }
 
-void models_release(struct models *models)
+static void models_release(struct models *models)
 {
     for (size_t i = 0; i < models->count; i++)
         provider_free(models->opened[i]);
@@ -476,7 +482,8 @@ static const char *model_of(const struct provider *provider)
     return provider->ops->model(provider);
 }
 
-int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err)
+/* Switches to the model `name`. On -1 nothing has changed. */
+static int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err)
 {
     if (!source)
         return err_set(err, "the model of this session cannot be changed");
@@ -495,7 +502,8 @@ int models_switch(struct models *models, struct model_source *source, const char
     return 0;
 }
 
-struct event_model_info models_to_event(const struct models *models)
+/* The current model, and the name the user switched to, if any. */
+static struct event_model_info models_to_event(const struct models *models)
 {
     return (struct event_model_info){
         .provider = models->now->ops->name, .name = model_of(models->now), .as = models->count ? models->name : NULL};

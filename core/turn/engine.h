@@ -38,14 +38,6 @@ struct models {
     char *name; /* the user's name for the current model; NULL: it has none */
 };
 
-/* `first` is borrowed. */
-void models_init(struct models *models, struct provider *first, const char *name);
-void models_release(struct models *models);
-/* Switches to the model `name`. On -1 nothing has changed. */
-int models_switch(struct models *models, struct model_source *source, const char *name, struct err *err) CHECKED;
-/* The current model, and the name the user switched to, if any. */
-struct event_model_info models_to_event(const struct models *models);
-
 struct engine;
 struct http;
 struct runtime;

@@ -10,16 +10,6 @@
 
 static const char done[] = "done", skipped[] = "skipped", failed[] = "failed";
 
-const char *finalize_step_name(enum finalize_step step)
-{
-    static const char *const names[FINALIZE_STEP_COUNT] = {
-        [FINALIZE_CITATIONS] = "citations", [FINALIZE_USAGE] = "usage",   [FINALIZE_LOG] = "log",
-        [FINALIZE_DECISION] = "decision",   [FINALIZE_MEMORY] = "memory", [FINALIZE_LEARNER] = "learner",
-        [FINALIZE_JUDGES] = "judges",
-    };
-    return names[step];
-}
-
 static void settle_step(struct finalization *out, enum finalize_step step, int result, const struct err *err)
 {
     out->status[step] = result ? failed : done;

@@ -19,7 +19,6 @@ enum finalize_step {
     FINALIZE_JUDGES,
     FINALIZE_STEP_COUNT
 };
-const char *finalize_step_name(enum finalize_step step);
 
 struct finalize_input {
     const char *session;

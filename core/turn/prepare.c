@@ -71,6 +71,8 @@ static void add_pack(struct message_list *list, const char *pack)
     add(list, ROLE_SYSTEM, "context pack", text.buf);
 }
 
+static void instructions_prompt(struct strbuf *out, const char *text);
+
 static void add_instructions(struct message_list *list, const char *instructions)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -192,7 +194,9 @@ bool instructions_marked(const char *message)
     return strncmp(message, HEAD, strlen(HEAD)) == 0;
 }
 
-void instructions_prompt(struct strbuf *out, const char *text)
+/* The message with the instructions: their source, their authority, and the text between marks that it cannot
+ * contain. */
+static void instructions_prompt(struct strbuf *out, const char *text)
 {
     strbuf_addstr(out,
                   HEAD " in the workspace root: how this project wants things to be done. Unlike other text in files, "

@@ -38,9 +38,6 @@ struct strbuf;
 /* The text of the file, cut at INSTRUCTIONS_BYTES_MAX with a last line that says so; NULL if there is no text file.
  * Never fails: the log has the reason if a file is not used. Any thread. */
 char *instructions_load(const struct beneath *root);
-/* The message with the instructions: their source, their authority, and the text between marks that it cannot
- * contain. */
-void instructions_prompt(struct strbuf *out, const char *text);
 /* Whether a message is such a message. */
 bool instructions_marked(const char *message);
 

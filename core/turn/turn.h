@@ -228,7 +228,6 @@ int turn_emit_outcome(struct turn *turn, const struct turn_call *call, const str
 /* Appends the messages of all calls, in the order of the answer, then frees the calls. */
 void turn_calls_reported(struct turn *turn);
 void turn_host_init(struct turn *turn);
-int turn_edit_arguments(struct turn *turn, struct turn_call *call, const char *text, struct err *err) CHECKED;
 
 /* compaction.c */
 /* Shortens the messages if they are near the ceiling. Called before each request. */

@@ -416,14 +416,6 @@ int output_spec_read(struct output_spec *spec, const struct json *object, struct
     return 0;
 }
 
-int output_spec_parse(struct output_spec *spec, const char *text, size_t len, struct err *err)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    *spec = (struct output_spec){0};
-    const struct json *object = json_parse(&arena, text, len, err);
-    return object ? output_spec_read(spec, object, err) : -1;
-}
-
 struct output_spec output_spec_effective(const struct output_spec *spec)
 {
     struct output_spec out = *spec;

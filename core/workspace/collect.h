@@ -75,9 +75,8 @@ struct output_spec {
     char *name_template;                                /* prefix of the names of saved artifacts; may be NULL */
 };
 
-/* Reads JSON with snake_case keys. If one is missing, reads MaxFiles and the like, in any letter case. Release
+/* Reads an object with snake_case keys. If one is missing, reads MaxFiles and the like, in any letter case. Release
  * `spec` in any case. */
-int output_spec_parse(struct output_spec *spec, const char *text, size_t len, struct err *err) CHECKED;
 int output_spec_read(struct output_spec *spec, const struct json *object, struct err *err) CHECKED;
 /* The limits that apply, with defaults filled in. */
 struct output_spec output_spec_effective(const struct output_spec *spec);

@@ -378,22 +378,6 @@ int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_reques
     return -1;
 }
 
-int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
-                 struct err *err)
-{
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct exec_request request;
-    if (exec_request_read(&request, &arena, args, &exec->options.policy,
-                          programs_root(exec->options.programs, ws->path), err))
-        return -1;
-    return exec_begin(exec, ws, &request, NULL, done, user, err);
-}
-
-int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err)
-{
-    return exec_write_within(exec, args, INT64_MAX, done, user, err);
-}
-
 /* Journal order: earlier output, then the input. Only then does the program read it. */
 static int record_input(struct exec_entry *entry, const char *chars, bool submits, bool ends, struct err *err)
 {

@@ -3,10 +3,11 @@
  *
  * A command runs to its end, or becomes a named session that later calls write to or end.
  *
- *   exec_command   {command, cwd, env, stdin, timeout_sec, yield_time_ms, background, tty}
+ *   exec_begin     {command, cwd, env, stdin, timeout_sec, yield_time_ms, background, tty}
  *               -> {status, output, exit_code, session_id, offset, next_offset, truncated, total_bytes, interaction,
  *                   signal, signal_name, left_behind}
- *   exec_write     {session_id, chars, append_newline, yield_time_ms} -> the same
+ *   exec_write_within
+ *                  {session_id, chars, append_newline, yield_time_ms} -> the same
  *   exec_kill      {session_id} -> {ok, session_id, status}
  *
  * Each function returns 0 and calls `done` once, later, from the loop. Or it returns -1 with an error about the
@@ -46,14 +47,11 @@ struct exec *exec_new(const struct exec_options *options);
 void exec_free(struct exec *exec);
 
 typedef void exec_done(void *user, const char *result);
-int exec_command(struct exec *exec, struct workspace *ws, const struct json *args, exec_done *done, void *user,
-                 struct err *err) CHECKED;
-/* The same for a request that was already read; the caller may have shortened its timeout. `prints` gets the output
- * of a command that runs to its end; NULL: no receiver. */
+/* Runs a command by a request of exec_request_read, whose timeout the caller may have shortened. `prints` gets the
+ * output of a command that runs to its end; NULL: no receiver. */
 int exec_begin(struct exec *exec, struct workspace *ws, const struct exec_request *request,
                const struct program_prints *prints, exec_done *done, void *user, struct err *err) CHECKED;
-int exec_write(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;
-/* The same for a caller that can wait at most `most_ms`. */
+/* The caller can wait at most `most_ms`. */
 int exec_write_within(struct exec *exec, const struct json *args, int64_t most_ms, exec_done *done, void *user,
                       struct err *err) CHECKED;
 int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void *user, struct err *err) CHECKED;

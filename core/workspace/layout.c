@@ -123,17 +123,3 @@ void layout_clear(const struct beneath *root, struct strbuf *told)
     if (is_in_the_way(root, LAYOUT_METADATA, false))
         move_aside(dir, "", LAYOUT_METADATA, told);
 }
-
-int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err)
-{
-    if (file_mkdirs(root, LAYOUT_DIR_MODE, err) < 0)
-        return -1;
-    struct beneath *beneath = beneath_open(root, err);
-    if (!beneath)
-        return -1;
-    int status = layout_ensure_beneath(beneath, clock, err);
-    for (size_t i = 0; status == 0 && paths && i < LAYOUT_DIRS; i++)
-        paths[i] = xasprintf("%s/%s", beneath_path(beneath), layout_rows[i].name);
-    beneath_close(beneath);
-    return status;
-}

@@ -14,11 +14,8 @@ struct strbuf;
 #define LAYOUT_INPUTS   "work/inputs" /* for inputs without a target */
 #define LAYOUT_DIR_MODE 0755
 
-/* Creates what is missing, including the root and the metadata, and reopens folders that a program closed. Never
- * changes existing metadata. An entry other than a folder in the place of one is an error. `paths`, if given, gets
- * the four absolute paths; the caller frees them. */
-int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err) CHECKED;
-/* The same below a root that is already open. */
+/* Creates what is missing below the root, with the metadata, and reopens folders that a program closed. Never changes
+ * existing metadata. An entry other than a folder in the place of one is an error. */
 int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struct err *err) CHECKED;
 /* Removes links in the places of the folders that lead out of the workspace or nowhere. A program put them there,
  * and they would block every later program. */

@@ -93,6 +93,12 @@ static void on_taken(void *user, int fd)
     program_network_take(user, fd);
 }
 
+static const char *network_door_folder(const struct network_door *door);
+static struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
+                                              struct err *err) CHECKED;
+static const char *network_door_socket(const struct network_door *door);
+static void network_door_free(struct network_door *door);
+
 static int open_door(struct program_network *network, struct program_vector *vector, struct err *err)
 {
     size_t count = 0;
@@ -195,8 +201,9 @@ char **program_network_visible(const char *const *visible)
 
 /* ---- the socket of a launcher ---- */
 
-/* A Unix socket for one launcher. The head of this file shows its folder. */
-
+/* Lets a launcher pass its listening socket if its engine passes no descriptors on (docker): a Unix socket in a
+ * folder of ours that is visible inside. The first to connect is the launcher, because the program starts only after
+ * that. The door accepts one connection, and then removes the folder. The head of this file shows the folder. */
 struct network_door {
     struct loop *loop;
     char *around, *folder, *socket;
@@ -287,8 +294,9 @@ static int listen_at(struct network_door *door, struct err *err)
     return 0;
 }
 
-struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
-                                       struct err *err)
+/* `taken` gets the socket and must close it. Called from the loop, at most once. */
+static struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
+                                              struct err *err)
 {
     struct network_door *door = xcalloc(1, sizeof(*door));
     *door = (struct network_door){.loop = loop, .listening = -1, .launcher = -1, .taken = taken, .user = user};
@@ -305,17 +313,19 @@ struct network_door *network_door_open(struct loop *loop, void (*taken)(void *us
     return door;
 }
 
-const char *network_door_folder(const struct network_door *door)
+/* The folder that must be visible inside at the same path, and its socket. */
+static const char *network_door_folder(const struct network_door *door)
 {
     return door->folder;
 }
 
-const char *network_door_socket(const struct network_door *door)
+static const char *network_door_socket(const struct network_door *door)
 {
     return door->socket;
 }
 
-void network_door_free(struct network_door *door)
+/* NULL is fine. */
+static void network_door_free(struct network_door *door)
 {
     if (!door)
         return;

@@ -6,8 +6,6 @@
 #include "sandbox/forwarder_rules.h"
 #include <stdbool.h>
 
-struct loop;
-struct network_door;
 struct program_network;
 struct program_vector;
 struct programs;
@@ -33,17 +31,3 @@ void program_network_free(struct program_network *network);
 char **program_network_variables(const struct network_rules *rules, char **take_env);
 /* The existing folders of this machine that https needs, after `visible`; NULL-terminated, free with argv_free. */
 char **program_network_visible(const char *const *visible);
-
-/* ---- the socket of a launcher ---- */
-
-/* Lets a launcher pass its listening socket if its engine passes no descriptors on (docker): a Unix socket in a
- * folder of ours that is visible inside. The first to connect is the launcher, because the program starts only after
- * that. The door accepts one connection, and then removes the folder. */
-
-/* `taken` gets the socket and must close it. Called from the loop, at most once. */
-struct network_door *network_door_open(struct loop *loop, void (*taken)(void *user, int fd), void *user,
-                                       struct err *err) CHECKED;
-/* The folder that must be visible inside at the same path, and its socket. */
-const char *network_door_folder(const struct network_door *door);
-const char *network_door_socket(const struct network_door *door);
-void network_door_free(struct network_door *door); /* NULL is fine */

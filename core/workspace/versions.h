@@ -31,7 +31,6 @@ struct versions {
     const struct versions_ops *ops;
 };
 
-struct versions *versions_in_memory(void);
 /* Stores below `folder`, which the first save creates. */
 struct versions *versions_on_disk(const char *folder);
 void versions_free(struct versions *versions);

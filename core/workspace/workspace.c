@@ -25,7 +25,8 @@
 #define WORKSPACE_MODE   0777 /* programs may run as another user */
 #define CLEANUP_ATTEMPTS 8    /* tries while a process in the workspace still writes */
 
-char *workspace_clean_id(const char *id)
+/* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
+static char *workspace_clean_id(const char *id)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     size_t len = strlen(id), count = 0;

@@ -82,8 +82,6 @@ void workspace_free(struct workspace *ws); /* keeps the files */
 /* What a workspace of this policy can do on this machine. For an isolated workspace it promises nothing about
  * isolation and network, because only the sandbox of the programs knows. */
 struct workspace_capabilities workspace_describe(const struct workspace_policy *policy);
-/* An id as part of a file name: [^A-Za-z0-9_-] becomes _. */
-char *workspace_clean_id(const char *id);
 
 int64_t workspace_disk_used(const struct workspace *ws); /* opens folders that a program closed */
 /* Fails if `more` bytes would exceed the policy. Call it before staging, and after a program has run. */

@@ -169,7 +169,7 @@ static double flood(const char *path)
     struct event event = {.type = EVENT_SESSION_STARTED, .type_name = "session.started", .session_started = {.v = 1}};
     double drawing = 0;
     session_init(&session);
-    if (!journal || journal_append(journal, &event, NULL) < 0 || !(reader = journal_open(path, NULL)))
+    if (!journal || journal_append_all(journal, &event, 1, NULL) < 0 || !(reader = journal_open(path, NULL)))
         abort();
     session_apply(&session, &event);
     screen_open(&screen);
@@ -179,7 +179,7 @@ static double flood(const char *path)
                                    .type = EVENT_TOOL_OUTPUT,
                                    .type_name = "tool.output",
                                    .tool_output = {.call = "c1", .stream = "stdout", .text = "a line of output"}};
-            if (journal_append(journal, &event, NULL) < 0)
+            if (journal_append_all(journal, &event, 1, NULL) < 0)
                 abort();
             session_apply(&session, &event);
             view_cache_put(screen.cache, &event, &session);

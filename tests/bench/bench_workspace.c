@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/tree.h"
 #include "bench.h"
+#include "support/shortcuts.h"
 #include "workspace/glob.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"

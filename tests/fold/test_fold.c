@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "event/journal.h"
 #include "event/session.h"
+#include "support/session_dump.h"
 #include "support/test.h"
 #include <glob.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Any lines, as a session. The fold takes them all, and twice to the same state. */
 
 #include "base/mem.h"
-#include "event/session.h"
+#include "support/session_dump.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

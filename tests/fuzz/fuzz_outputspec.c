@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "support/shortcuts.h"
 #include "workspace/collect.h"
 #include "workspace/globs.h"
 #include "workspace/skills.h"

@@ -9,6 +9,7 @@
 
 /* The host's data of a call. */
 struct running {
+    const char *id;
     struct bounded_call *call;
 };
 
@@ -23,7 +24,7 @@ static void on_propose(struct bounded_host *host, struct bounded_call *call, str
 {
     struct bounded_rig *rig = rig_of(host);
     (void)tool_writes;
-    call_log_add(&rig->heard, "propose", bounded_call_id(call));
+    call_log_add(&rig->heard, "propose", ((const struct running *)bounded_call_data(call))->id);
     rig->proposals++;
     change_set_free(take_changes);
     bounded_pause(call);
@@ -59,7 +60,7 @@ static void on_done(struct bounded_host *host, void *data, struct outcome *take_
     struct running *running = data;
     struct bounded_call *call = running->call;
     note_citations(rig, call);
-    call_log_outcome(&rig->heard, bounded_call_id(call), *take_outcome);
+    call_log_outcome(&rig->heard, running->id, *take_outcome);
     if (bounded_call_data(call) != data)
         BUG("an outcome with the data of another call");
     if (rig->on_done)
@@ -127,6 +128,7 @@ struct bounded_call *bounded_rig_start(struct bounded_rig *rig, const struct too
 {
     static const char arguments[] = "{\"path\": \"x\"}";
     struct running *running = arena_calloc(&rig->arena, 1, sizeof(*running));
+    running->id = arena_strdup(&rig->arena, call);
     running->call =
         bounded_execute(&rig->host, &(struct bounded_request){
                                         .call = call,

@@ -6,6 +6,7 @@
 #include "app/ui_internal.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "canvas_dump.h"
 #include "screen_stage.h"
 #include <stdio.h>
 #include <string.h>

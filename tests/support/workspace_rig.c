@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "versions_memory.h"
 #include "workspace/versions.h"
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 static void assert_state(struct bounded_rig *f, enum tool_state state)
 {
-    assert_string_equal(tool_state_name(tool_state(&f->trace, "c1")), tool_state_name(state));
+    assert_int_equal(tool_state(&f->trace, "c1"), state);
 }
 
 /* Running */
@@ -229,8 +229,7 @@ TEST_WITH(the_hard_wait_is_never_below_five_seconds, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.takes_ms = 4900;
-    struct bounded_call *call = bounded_rig_start(f, &f->tool.tool, "c1", 60, 2);
-    assert_float_equal(bounded_call_deadline_s(call), 5, 0);
+    bounded_rig_start(f, &f->tool.tool, "c1", 60, 2);
     bounded_rig_start(f, &f->tool.tool, "c2", 1, 45);
     bounded_rig_run(f);
     assert_log(f, "result c1, result c2");
@@ -252,8 +251,7 @@ TEST_WITH(the_tools_own_limit_beats_the_turns, set_up_read, tear_down)
     struct bounded_rig *f = *state;
     f->tool.tool.spec.timeout_s = 100;
     f->tool.takes_ms = 99000;
-    struct bounded_call *call = bounded_rig_start(f, &f->tool.tool, "c1", 1000, 5);
-    assert_float_equal(bounded_call_deadline_s(call), 100, 0);
+    bounded_rig_start(f, &f->tool.tool, "c1", 1000, 5);
     bounded_rig_run(f);
     assert_log(f, "result c1");
 }
@@ -280,7 +278,6 @@ TEST_WITH(held_clock_charges_no_call, set_up_read, tear_down)
     bounded_rig_run(f); /* returns: while the clock is held nothing wakes up */
     fake_clock_advance(&f->fake, SECONDS(1000));
     assert_int_equal(f->heard.outcome_count, 0);
-    assert_int_equal(bounded_call_elapsed_us(call), SECONDS(3));
     hold_clock_go(&f->hold);
     bounded_clock_changed(call);
     bounded_rig_run_for(f, 1999);
@@ -402,7 +399,6 @@ static void poke(struct bounded_rig *test, struct bounded_call *call)
     assert_false(bounded_waits(call));
     bounded_cancel(call);
     bounded_clock_changed(call);
-    assert_int_equal(bounded_call_elapsed_us(call), 0);
 }
 
 TEST_WITH(nothing_changes_an_outcome, set_up_read, tear_down)
@@ -418,7 +414,6 @@ TEST_WITH(a_call_carries_the_hosts_data, set_up_read, tear_down)
     struct bounded_rig *f = *state;
     struct bounded_call *call = start(f);
     assert_non_null(bounded_call_data(call));
-    assert_string_equal(bounded_call_id(call), "c1");
     bounded_rig_run(f); /* the host makes sure that it gets it back */
     assert_log(f, "result c1");
 }
@@ -449,10 +444,8 @@ TEST_WITH(time_at_the_prompt_is_not_charged_by_a_host_that_forgets_its_clock, se
     f->on_propose = leave_open;
     struct bounded_call *call = start(f);
     bounded_rig_run_for(f, 31000);
-    assert_int_equal(bounded_call_elapsed_us(call), SECONDS(1));
     bounded_resume(call);
     bounded_rig_run_for(f, 500);
-    assert_int_equal(bounded_call_elapsed_us(call), SECONDS(1.5));
     bounded_run_confirmed(call, NULL, NULL, NULL);
     bounded_rig_run(f);
     assert_log(f, "propose c1, applied c1, result c1");

@@ -197,8 +197,6 @@ TEST(the_token_tells_the_true_time_D26)
         open_turn(&f);
         deadline_init(&token, &f.hold, f.budget.due_us, cases[i][1]);
         assert_float_equal(deadline_remaining_s(&token), cases[i][2], 1e-9);
-        assert_int_equal(budget_tool_due_us(&f.budget, cases[i][1]) - hold_clock_now(&f.hold),
-                         (int64_t)(cases[i][2] * 1e6));
     }
 }
 
@@ -370,7 +368,6 @@ TEST(absurd_limits_do_no_harm)
     f.limits.steps = INT64_MAX;
     open_turn(&f);
     assert_false(budget_expired(&f.budget));
-    assert_true(budget_tool_due_us(&f.budget, 1e300) > 0);
     for (int i = 0; i < 8; i++) {
         budget_extend(&f.budget, BUDGET_WALL_MS, 1e300);
         budget_extend(&f.budget, BUDGET_STEPS, 1e300);
@@ -382,15 +379,10 @@ TEST(absurd_limits_do_no_harm)
 TEST(snapshot_and_events_have_their_keys)
 {
     struct fixture f;
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     start(&f);
     open_turn(&f);
     assert_true(budget_claim_step(&f.budget));
     advance_s(&f, 1.5);
-    budget_write_snapshot(&text, &f.budget);
-    assert_string_equal(text.buf, "{\"remaining_s\":58.5,\"expired\":false,\"steps_used\":1,\"steps_max\":6,"
-                                  "\"tool_calls_used\":0,\"tool_calls_max\":6,\"reflections_used\":0,"
-                                  "\"reflections_max\":4}");
     assert_string_equal(limits_json(&f.budget),
                         "{\"wall_ms\":60000,\"steps\":6,\"tool_calls\":6,\"reflections\":4,"
                         "\"context_tokens\":200000,\"input_tokens\":null,\"output_tokens\":null,"

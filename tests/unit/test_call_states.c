@@ -76,14 +76,3 @@ TEST(an_id_used_again_is_a_new_call)
     assert_true(call_states_complete(&trace, "c1", TOOL_STATE_DENIED));
     call_states_release(&trace);
 }
-
-TEST(names)
-{
-    assert_string_equal(tool_state_name(TOOL_STATE_NONE), "");
-    assert_string_equal(tool_state_name(TOOL_STATE_RUNNING), "running");
-    assert_string_equal(tool_state_name(TOOL_STATE_COMPLETED), "completed");
-    assert_string_equal(tool_state_name(TOOL_STATE_FAILED), "failed");
-    assert_string_equal(tool_state_name(TOOL_STATE_DENIED), "denied");
-    assert_string_equal(tool_state_name(TOOL_STATE_TIMED_OUT), "timed_out");
-    assert_string_equal(tool_state_name((enum tool_state)99), "");
-}

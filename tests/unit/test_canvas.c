@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "screen/canvas.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 
 static struct canvas canvas;

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "event/event.h"
 #include "panes/diff_rows.h"
+#include "support/canvas_dump.h"
 #include "support/event_json.h"
 #include "support/test.h"
 #include "tools/change.h"

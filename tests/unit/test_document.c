@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "screen/document.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 #include <string.h>
 

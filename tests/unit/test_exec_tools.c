@@ -5,6 +5,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "support/program_rig.h"
+#include "support/shortcuts.h"
 #include "support/test.h"
 #include "workspace/exec.h"
 #include "workspace/inline.h"
@@ -14,6 +15,7 @@
 
 static struct program_rig rig;
 static struct exec *exec;
+static struct exec_options chosen;
 static struct arena arena;
 static const struct json *result;
 static struct err err;
@@ -31,7 +33,8 @@ static const char *const allowed[] = {"echo", NULL};
 static void open_exec(struct command_policy policy, size_t max_output)
 {
     exec_free(exec);
-    exec = exec_new(&(struct exec_options){.programs = rig.programs, .policy = policy, .max_output = max_output});
+    chosen = (struct exec_options){.programs = rig.programs, .policy = policy, .max_output = max_output};
+    exec = exec_new(&chosen);
 }
 
 static int begin(void **state)
@@ -56,7 +59,12 @@ typedef int call_function(struct exec *exec, const struct json *args, exec_done 
 
 static int command(struct exec *to, const struct json *args, exec_done *done, void *user, struct err *error)
 {
-    return exec_command(to, rig.ws, args, done, user, error);
+    return exec_command(to, &chosen, rig.ws, args, done, user, error);
+}
+
+static int type(struct exec *to, const struct json *args, exec_done *done, void *user, struct err *error)
+{
+    return exec_write_within(to, args, INT64_MAX, done, user, error);
 }
 
 /* The value of a member of the result as text; "!…" for an error. */
@@ -144,15 +152,15 @@ TEST_WITH(sessions, begin, end)
     assert_string_equal(member("output"), "Name: ");
     assert_string_equal(json_str(json_get(json_get(result, "interaction"), "kind"), ""), "prompt");
     assert_string_equal(
-        call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"Ann\",\"submit\":true,\"yieldMs\":20000}", "output"),
+        call(type, "{\"session_id\":\"p1\",\"chars\":\"Ann\",\"submit\":true,\"yieldMs\":20000}", "output"),
         "Name: hi Ann");
     struct program_control *control = exec_control(exec);
     assert_int_equal(control->ready(control, "p1", &err), 0);
     assert_int_equal(control->ready(control, "p9", &err), -1);
     control->write(control, "p1", "x\n", 2);
-    assert_string_equal(call(exec_write, "{\"session_id\":\"p1\",\"yield_time_ms\":20000}", "status"), "exited");
-    assert_string_equal(call(exec_write, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
-    assert_string_equal(call(exec_write, "{}", ""), "!session_id is required");
+    assert_string_equal(call(type, "{\"session_id\":\"p1\",\"yield_time_ms\":20000}", "status"), "exited");
+    assert_string_equal(call(type, "{\"session_id\":\"p1\"}", ""), "!unknown session_id: p1");
+    assert_string_equal(call(type, "{}", ""), "!session_id is required");
     assert_non_null(strstr(recorder_text(&rig.recorder), "started p1 printf 'Name: '; read n; echo hi $n; read m .\n"
                                                          "output p1 Name: \n"
                                                          "input p1 Ann\n\n"
@@ -171,10 +179,10 @@ TEST_WITH(hidden_input, begin, end)
     assert_string_equal(member("output"), "Password: ");
     assert_true(control->hides(control, "p1"));
     assert_false(control->hides(control, "p9"));
-    call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
+    call(type, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
     assert_non_null(strstr(member("output"), "Name: "));
     assert_false(control->hides(control, "p1"));
-    call(exec_write, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
+    call(type, "{\"session_id\":\"p1\",\"chars\":\"x\\n\",\"yield_time_ms\":20000}", "output");
     assert_non_null(strstr(member("output"), "Key: "));
     assert_false(control->hides(control, "p1")); /* such a program echoes its input itself */
     call(command, "{\"command\":\"printf 'Name: '; read n\",\"yield_time_ms\":20000}", "session_id");
@@ -195,9 +203,9 @@ TEST_WITH(background_and_kill, begin, end)
     static const char text[] = "{\"command\":\"sleep 98766.$MARK\"}";
     const struct json *args = json_parse(&arena, text, sizeof(text) - 1, &err);
     result = NULL;
-    assert_int_equal(exec_command(exec, rig.ws, args, on_result, &rig, &err), 0);
+    assert_int_equal(exec_command(exec, &chosen, rig.ws, args, on_result, &rig, &err), 0);
     exec_cancel(exec, &rig);
-    assert_int_equal(exec_command(exec, rig.ws, args, on_result, NULL, &err), 0);
+    assert_int_equal(exec_command(exec, &chosen, rig.ws, args, on_result, NULL, &err), 0);
     exec_free(exec);
     exec = NULL;
     assert_null(result);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "screen/input.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 
 static struct input input;

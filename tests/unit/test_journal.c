@@ -65,7 +65,7 @@ static char *content(const char *path)
 static void append(struct journal *journal, struct event event)
 {
     struct err err = ERR_INIT;
-    if (journal_append(journal, &event, &err) < 0)
+    if (journal_append_all(journal, &event, 1, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -99,7 +99,7 @@ TEST(appends_and_reads_back)
     fake_clock_advance(&clock, 5000000);
     struct journal *journal = must(journal_create(path, &clock.base, &err), &err);
     struct event event = started();
-    assert_int_equal(journal_append(journal, &event, &err), 0);
+    assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
     assert_true(event.seq == 1 && event.t == 0);
     fake_clock_advance(&clock, 1500);
     append(journal, (struct event){.turn = 1, .type = EVENT_TURN_STARTED, .turn_started = {.prompt = "line\nbreak"}});
@@ -139,7 +139,7 @@ TEST(memory_journals_only_number)
     struct journal *journal = must(journal_create(NULL, &clock.base, &err), &err);
     for (int64_t i = 1; i <= 3; i++) {
         struct event event = {.type = EVENT_HELD};
-        assert_int_equal(journal_append(journal, &event, &err), 0);
+        assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
         assert_true(event.seq == i);
     }
     assert_int_equal(journal_sync(journal, &err), 0);
@@ -160,7 +160,7 @@ TEST(recorded_events_get_new_numbers)
     static const char old[] = "{\"t\":99,\"seq\":70,\"turn\":1,\"type\":\"held\",\"gate\":\"step\",\"mood\":\"calm\"}";
     struct event event;
     assert_int_equal(event_decode(&event, &arena, old, strlen(old), &err), 0);
-    assert_int_equal(journal_append(journal, &event, &err), 0);
+    assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
     assert_true(event.seq == 2 && event.t == 0);
     event_encode(&line, &event);
     assert_string_equal(line.buf,
@@ -192,7 +192,7 @@ TEST(resuming_continues_the_numbers)
         struct journal *journal = must(journal_resume(path, &clock.base, &err), &err);
         fake_clock_advance(&clock, 25);
         struct event event = {.type = EVENT_HELD, .turn = 1};
-        assert_int_equal(journal_append(journal, &event, &err), 0);
+        assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
         assert_true(event.seq == 4);
         assert_true(event.t == 1025);
         journal_close(journal);
@@ -218,7 +218,7 @@ TEST(resuming_takes_a_line_without_its_end)
     fake_clock_init(&clock);
     struct journal *journal = must(journal_resume(path, &clock.base, &err), &err);
     struct event event = {.type = EVENT_HELD};
-    assert_int_equal(journal_append(journal, &event, &err), 0);
+    assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
     assert_true(event.seq == 3);
     journal_close(journal);
     struct journal_reader *reader = must_open(path);
@@ -326,7 +326,7 @@ TEST(a_full_disk_leaves_the_file_whole)
         small = (struct rlimit){strlen(before) + extra, old.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         struct event event = {.type = EVENT_TURN_STARTED, .turn = 1, .turn_started = {.prompt = "a prompt"}};
-        int result = journal_append(journal, &event, &err);
+        int result = journal_append_all(journal, &event, 1, &err);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         assert_int_equal(result, -1);
         assert_int_equal(err.code, EFBIG);
@@ -337,7 +337,7 @@ TEST(a_full_disk_leaves_the_file_whole)
     signal(SIGXFSZ, handler);
 
     struct event event = {.type = EVENT_TURN_STARTED, .turn = 1};
-    assert_int_equal(journal_append(journal, &event, &err), 0);
+    assert_int_equal(journal_append_all(journal, &event, 1, &err), 0);
     assert_true(event.seq == 2);
     journal_close(journal);
     struct journal_reader *reader = must_open(path);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "screen/text.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 #include <stdint.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/session_dump.h"
 #include "support/test.h"
 #include <string.h>
 #include <time.h>

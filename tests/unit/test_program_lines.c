@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "screen/program_lines.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "screen/program_screen.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "app/status.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "support/canvas_dump.h"
 #include "support/test.h"
 #include <stdint.h>
 #include <string.h>

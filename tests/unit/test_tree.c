@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/tree.h"
 #include "support/scratch.h"
+#include "support/shortcuts.h"
 #include "support/test.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "support/scratch.h"
 #include "support/test.h"
+#include "support/versions_memory.h"
 #include "workspace/versions.h"
 #include <pthread.h>
 #include <stdio.h>

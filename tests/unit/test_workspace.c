@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "support/recorder.h"
 #include "support/scratch.h"
+#include "support/shortcuts.h"
 #include "support/test.h"
 #include "workspace/layout.h"
 #include "workspace/stage.h"

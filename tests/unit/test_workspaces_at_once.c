@@ -5,6 +5,7 @@
 #include "support/recorder.h"
 #include "support/scratch.h"
 #include "support/test.h"
+#include "support/versions_memory.h"
 #include "workspace/collect.h"
 #include "workspace/stage.h"
 #include "workspace/versions.h"

@@ -4,6 +4,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "support/program_rig.h"
+#include "support/shortcuts.h"
 #include "vector.h"
 #include "workspace/exec.h"
 #include "workspace/workspace.h"
@@ -12,6 +13,7 @@
 
 static struct program_rig rig;
 static struct exec *exec;
+static struct exec_options options;
 static const struct json *result; /* of the last call; NULL: it failed */
 static struct err failure;
 
@@ -43,8 +45,8 @@ static void call(struct vector *v, enum call what, const struct json *args)
 {
     failure = (struct err)ERR_INIT;
     result = NULL;
-    int failed = what == CALL_EXEC    ? exec_command(exec, rig.ws, args, on_result, v, &failure)
-                 : what == CALL_WRITE ? exec_write(exec, args, on_result, v, &failure)
+    int failed = what == CALL_EXEC    ? exec_command(exec, &options, rig.ws, args, on_result, v, &failure)
+                 : what == CALL_WRITE ? exec_write_within(exec, args, INT64_MAX, on_result, v, &failure)
                                       : exec_kill(exec, args, on_result, v, &failure);
     if (!failed)
         loop_run(rig.loop);
@@ -152,8 +154,8 @@ void area_exec_tool(struct vector *v)
     rig_write_tree(v, rig.ws->path, in_get(v, "tree"));
     rig_make_dirs(v, rig.ws->path, in_get(v, "dirs"));
     rig_set_modes(v, rig.ws->path, in_get(v, "modes"));
-    exec = exec_new(
-        &(struct exec_options){.programs = rig.programs, .max_output = (size_t)in_int(v, "max_output_bytes", 0)});
+    options = (struct exec_options){.programs = rig.programs, .max_output = (size_t)in_int(v, "max_output_bytes", 0)};
+    exec = exec_new(&options);
     if (steps)
         take_steps(v, steps);
     if (args)

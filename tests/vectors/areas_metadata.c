@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "support/shortcuts.h"
 #include "vector.h"
 #include "workspace/layout.h"
 #include "workspace/metadata.h"

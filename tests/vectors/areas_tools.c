@@ -340,7 +340,7 @@ static bool trace_op(struct call_states *trace, const char *op, struct json_writ
             return true;
         }
     if (strcmp(verb, "status") == 0) {
-        const char *name = tool_state_name(tool_state(trace, id));
+        const char *name = vector_state_name(tool_state(trace, id));
         json_add_str(w, NULL, *name ? name : NULL);
         return true;
     }

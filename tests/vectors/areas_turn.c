@@ -395,10 +395,32 @@ static void got_cancel(struct vector *v, const struct budget *budget)
     }
 }
 
+/* remaining_s, expired, steps_used and the like, as the vectors name them. */
+static void write_snapshot(struct strbuf *out, const struct budget *budget)
+{
+    static const struct {
+        enum budget_key key;
+        const char *used, *max;
+    } counters[] = {
+        {BUDGET_STEPS, "steps_used", "steps_max"},
+        {BUDGET_TOOL_CALLS, "tool_calls_used", "tool_calls_max"},
+        {BUDGET_REFLECTIONS, "reflections_used", "reflections_max"},
+    };
+    struct json_writer w = json_begin(out);
+    json_open(&w, NULL, '{');
+    json_add_num(&w, "remaining_s", budget_remaining_s(budget));
+    json_add_bool(&w, "expired", budget_expired(budget));
+    for (size_t i = 0; i < COUNT_OF(counters); i++) {
+        json_add_num(&w, counters[i].used, budget_used(budget, counters[i].key));
+        json_add_num(&w, counters[i].max, budget_limit(budget, counters[i].key));
+    }
+    json_close(&w, '}');
+}
+
 static void got_snapshot(struct vector *v, const struct budget *budget)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    budget_write_snapshot(&text, budget);
+    write_snapshot(&text, budget);
     const struct json *snapshot = vector_parse(v, text.buf);
     json_each (key, wants(v, "keys")) {
         if (!json_get(snapshot, json_str(key, "")))
@@ -442,7 +464,10 @@ void area_budget(struct vector *v)
     got_num(v, "tool_timeout_cap_s", budget.limits.tool_cap_s);
     if (in_has(v, "cap_s")) { /* of a tool; the deadline counts from the start of the turn */
         double cap_s = in_num(v, "cap_s", 0);
-        got_num(v, "tool_deadline_s", (double)(budget_tool_due_us(&budget, cap_s) - budget.start_us) / 1e6);
+        int64_t due_us = hold_clock_now(budget.clock) + llround(cap_s * 1e6);
+        if (due_us > budget.due_us)
+            due_us = budget.due_us;
+        got_num(v, "tool_deadline_s", (double)(due_us - budget.start_us) / 1e6);
         got_num(v, "per_tool_s", budget_per_tool_s(&budget, cap_s));
     }
     got_bool(v, "is_expired", budget_expired(&budget));

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/tree.h"
+#include "support/shortcuts.h"
 #include "vector.h"
 #include "workspace/collect.h"
 #include "workspace/globs.h"

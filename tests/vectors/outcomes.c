@@ -5,6 +5,15 @@
 #include "support/event_json.h"
 #include "tools/bounded.h"
 
+const char *vector_state_name(enum tool_state state)
+{
+    static const char *const names[] = {
+        [TOOL_STATE_NONE] = "",         [TOOL_STATE_RUNNING] = "running", [TOOL_STATE_COMPLETED] = "completed",
+        [TOOL_STATE_FAILED] = "failed", [TOOL_STATE_DENIED] = "denied",   [TOOL_STATE_TIMED_OUT] = "timed_out",
+    };
+    return names[state];
+}
+
 const char *vector_outcome_name(const char *outcome)
 {
     static const char *const names[][2] = {
@@ -71,7 +80,7 @@ void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
     };
     const struct session *session = engine_session(rig->engine);
     uint32_t index = session_find_call(session, call);
-    got_text(v, "trace_status", index == SESSION_NONE ? NULL : tool_state_name(states[session->calls[index].state]));
+    got_text(v, "trace_status", index == SESSION_NONE ? NULL : vector_state_name(states[session->calls[index].state]));
 }
 
 void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out)

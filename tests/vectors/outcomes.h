@@ -3,6 +3,7 @@
 
 #include "support/fake_tools.h"
 #include "support/turn_rig.h"
+#include "tools/bounded.h"
 #include "vector.h"
 
 /* "result" → "ToolExecutionResult" … */
@@ -15,6 +16,8 @@ const struct json *vector_outcome_details(struct vector *v, const struct event *
 void got_outcome(struct vector *v, const struct event *finished);
 /* Tells how the call stands in the session: trace_status. */
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call);
+/* "running", "completed", "failed", "denied", "timed_out"; "" for a call that was not started. */
+const char *vector_state_name(enum tool_state state);
 /* Tells the list of outcomes, each with its reason where the case gives one, but for the call `leave_out` (or NULL). */
 void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig, const char *leave_out);
 /* The calls that have tool messages, in the order of the messages, turn after turn, as the model saw them last;

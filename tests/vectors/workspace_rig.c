@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "support/versions_memory.h"
 #include "workspace/layout.h"
 #include "workspace/metadata.h"
 #include "workspace/versions.h"

@@ -75,6 +75,8 @@ void ui_close_something(struct ui *ui, const struct view *view, enum action acti
 
 /* The selection */
 
+static bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection);
+
 void ui_copy(struct ui *ui, const struct view *view, enum action action)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -289,7 +291,8 @@ static void add_arguments(struct strbuf *out, const struct event *event)
     }
 }
 
-bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection)
+/* Appends the selected thing as text; false if nothing is selected. */
+static bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection)
 {
     int64_t seq = selection.seq;
     if (selection.kind == SELECT_NOTHING)

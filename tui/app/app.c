@@ -209,7 +209,9 @@ static void interrupted(void *data)
     app_dirty(app);
 }
 
-char *app_drain_stray(struct app *app)
+/* Moves what libraries wrote to fd 2 into the log. Returns the last line, which the caller frees; NULL if there is
+ * none. */
+static char *app_drain_stray(struct app *app)
 {
     char bytes[1024];
     ssize_t got;
@@ -384,7 +386,7 @@ static int start_replay(struct app *app, enum action action, const char *argumen
 static const struct screen_ops start_screen_ops = {
     .fill = start_fill, .submit = start_submit, .replay = start_replay, .quit = app_leave};
 
-int app_screen_start(struct app *app, const struct screen *screen)
+static int app_screen_start(struct app *app, const struct screen *screen)
 {
     static const char nothing[] = "{\"type\":\"session.started\",\"v\":1}\n";
     struct err err = ERR_INIT;

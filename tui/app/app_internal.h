@@ -88,16 +88,12 @@ void app_leave(struct app *app);
 void app_go(struct app *app, struct screen screen);
 /* Starts or stops the clock on the screen, which redraws once a second while something runs. */
 void app_tick(struct app *app, bool wanted);
-/* Moves what libraries wrote to fd 2 into the log. Returns the last line, which the caller frees; NULL if there is
- * none. */
-char *app_drain_stray(struct app *app);
 
 /* host.c */
 void app_host_init(struct app *app);
 void app_suspend(struct app *app);
 
 /* The screens. Each returns 0, or the exit status after printing the error. */
-int app_screen_start(struct app *app, const struct screen *screen);
 int app_screen_live(struct app *app, const struct screen *screen);
 int app_screen_replay(struct app *app, const struct screen *screen);
 

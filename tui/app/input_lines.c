@@ -89,7 +89,7 @@ void ui_begin_line(struct ui *ui, const struct view *view, enum action action)
                                             : LINE_PROMPT);
 }
 
-void ui_close_line(struct ui *ui, const struct view *view)
+static void ui_close_line(struct ui *ui, const struct view *view)
 {
     if (ui->line == LINE_FILTER && ui->filter_before)
         pane_filter(ui_pane(ui), view, ui->filter_before);

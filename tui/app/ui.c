@@ -53,6 +53,8 @@ struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme
     return ui;
 }
 
+static void ui_message_clear(struct ui *ui);
+
 void ui_free(struct ui *ui)
 {
     if (!ui)
@@ -390,7 +392,7 @@ void ui_message(struct ui *ui, enum look role, const char *fmt, ...)
     ui->message_due_us = 0;
 }
 
-void ui_message_clear(struct ui *ui)
+static void ui_message_clear(struct ui *ui)
 {
     free(ui->message);
     ui->message = NULL;

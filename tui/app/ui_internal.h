@@ -67,14 +67,12 @@ struct ui {
 void ui_notice(struct ui *ui, const struct view *view);
 /* "a3.0"; "" if no question is open. */
 void ui_name_question(char out[UI_ASK_MAX], const struct view *view);
-bool ui_waits_for_prompt(const struct view *view);
 
 /* actions.c */
 struct pane *ui_pane(const struct ui *ui); /* the focused one */
 struct selection ui_selected(struct ui *ui, const struct view *view);
 
 /* ui.c */
-void ui_message_clear(struct ui *ui);
 void ui_hint_paint(struct ui *ui, struct canvas *canvas);
 /* Paints the message or the progress in the rows above row `bottom`. */
 void ui_message_paint(struct ui *ui, struct canvas *canvas, int bottom);
@@ -83,7 +81,6 @@ int ui_note_paint(struct canvas *canvas, int bottom, enum look look, const char 
 
 /* input_lines.c */
 void ui_open_line(struct ui *ui, const struct view *view, enum ui_line line);
-void ui_close_line(struct ui *ui, const struct view *view);
 void ui_line_key(struct ui *ui, const struct view *view, const struct key *key);
 void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect above, const struct view *view);
 const char *ui_line_footer(const struct ui *ui);
@@ -92,6 +89,3 @@ void ui_message_lost(struct ui *ui, const struct pane *pane);
 
 /* step_actions.c, after a frame: continues past gates before the call that the user runs to. */
 void ui_step_follow(struct ui *ui, const struct view *view);
-
-/* actions.c: appends the selected thing as text; false if nothing is selected. */
-bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection);

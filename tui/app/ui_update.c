@@ -20,7 +20,7 @@ unsigned ui_contexts(const struct ui *ui, const struct view *view)
     return view_question(view) ? IN_QUESTION | IN_STEP | IN_ALL : IN_STEP | IN_ALL;
 }
 
-bool ui_waits_for_prompt(const struct view *view)
+static bool ui_waits_for_prompt(const struct view *view)
 {
     return view->mode == VIEW_LIVE && view->session->started_seq && !view->session->ended_seq &&
            !session_turn_running(view->session);

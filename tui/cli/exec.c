@@ -267,6 +267,8 @@ static int check_options(const struct options *options)
     return 0;
 }
 
+static int exec_read_script(const char *operand, struct strbuf *script);
+
 int cmd_exec(const struct options *options)
 {
     struct sandbox_choice sandbox;
@@ -369,7 +371,9 @@ static void drop_mark(struct strbuf *script)
     strbuf_set_len(script, script->len - len);
 }
 
-int exec_read_script(const char *operand, struct strbuf *script)
+/* Reads the script from a file, or from standard input (NULL or "-"), as UTF-8 without a byte order mark. Returns 0, or
+ * the exit status after printing the error. */
+static int exec_read_script(const char *operand, struct strbuf *script)
 {
     int status = read_bytes(operand, script);
     if (status)

@@ -8,10 +8,6 @@
 /* keyturn exec --ask. */
 int exec_ask(const struct options *options);
 
-/* Reads the script from a file, or from standard input (NULL or "-"), as UTF-8 without a byte order mark. Returns 0, or
- * the exit status after printing the error. */
-int exec_read_script(const char *operand, struct strbuf *script);
-
 /* The part of a request that the options set. The caller adds the script. */
 struct script_request exec_request(const struct sandbox_choice *sandbox, const struct options *options);
 /* One sandbox at a time, `warm` of them kept ready. NULL after printing that there is no sandbox. */

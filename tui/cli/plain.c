@@ -45,7 +45,8 @@ void plain_end_line(struct plain *plain)
     plain_newline(plain);
 }
 
-void plain_gap(struct plain *plain)
+/* Prints an empty line, unless the last one is empty. */
+static void plain_gap(struct plain *plain)
 {
     if (!plain->blank)
         strbuf_addch(plain->out, '\n');

@@ -237,6 +237,8 @@ void plain_call_introduce(struct plain *plain, struct plain_call *call)
         call_line(plain, call, "", NULL, INK_NONE, "");
 }
 
+static void plain_output_end(struct plain *plain, struct plain_call *call);
+
 void plain_calls_pending(struct plain *plain)
 {
     for (size_t i = plain->step_first; i < plain->call_count; i++) {
@@ -328,7 +330,8 @@ static void add_hidden(struct strbuf *out, size_t lines)
     text_plural(out, (int64_t)lines, "more line in the recording)", "more lines in the recording)");
 }
 
-void plain_output_end(struct plain *plain, struct plain_call *call)
+/* Call when the call has ended: prints its last lines of output. */
+static void plain_output_end(struct plain *plain, struct plain_call *call)
 {
     if (!call->tail)
         return;

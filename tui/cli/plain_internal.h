@@ -69,7 +69,6 @@ struct plain {
 
 /* plain.c */
 void plain_inked(struct plain *plain, enum ink ink, const char *text);
-void plain_gap(struct plain *plain); /* prints an empty line, unless the last one is empty */
 /* Begins a line with a label in the gutter. The following text starts at column GUTTER. */
 void plain_label(struct plain *plain, enum ink ink, const char *label);
 void plain_indent(struct plain *plain, size_t columns);
@@ -96,8 +95,6 @@ void plain_call_started(struct plain *plain, const struct event_tool_started *st
 void plain_call_output(struct plain *plain, const char *call, const char *stream, const char *text);
 void plain_call_script(struct plain *plain, const struct event_script_event *event);
 void plain_call_finished(struct plain *plain, const struct event_tool_finished *finished);
-/* Call when the call has ended: prints its last lines of output. */
-void plain_output_end(struct plain *plain, struct plain_call *call);
 void plain_program_output(struct plain *plain, const struct event_program_output *output);
 void plain_program_input(struct plain *plain, const struct event_program_input *input);
 

@@ -48,12 +48,13 @@ static void send_headless_event(struct sink *sink, const struct event *event, co
         cli_out_flush(output);
 }
 
-void headless_init(struct headless *headless, struct cli_out *output)
+static void headless_init(struct headless *headless, struct cli_out *output)
 {
     *headless = (struct headless){.sink = {.event = send_headless_event}, .output = output};
 }
 
-void headless_run(struct headless *headless, struct loop *loop)
+/* Call it when the loop begins to run, and with NULL when it has ended. */
+static void headless_run(struct headless *headless, struct loop *loop)
 {
     if (headless->loop)
         loop_unpost(headless->loop, &headless->flush);

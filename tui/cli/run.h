@@ -14,9 +14,6 @@ struct headless {
     struct loop *loop; /* set while the loop runs */
     struct loop_task flush;
 };
-void headless_init(struct headless *headless, struct cli_out *output);
-/* Call it when the loop begins to run, and with NULL when it has ended. */
-void headless_run(struct headless *headless, struct loop *loop);
 
 struct run_loop {
     struct setup setup;

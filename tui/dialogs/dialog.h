@@ -173,11 +173,8 @@ struct program_limits_view {
     const char *words; /* NULL: not tested yet */
 };
 
-const char *sandbox_view_limits(struct program_limits_view *limits);
 void sandbox_view_fill(struct sandbox_view *sandbox, const struct pool *pool);
 /* "bwrap, 4 layers, 1 warm, 1 busy"; if not wide, "bwrap 1 warm 1 busy". */
 void sandbox_view_line(struct strbuf *out, const struct sandbox_view *sandbox, bool wide);
 /* "programs none UNSAFE": the engine of programs, if scripts use another one. */
 void sandbox_view_programs(struct strbuf *out, const char *engine, bool unsafe);
-/* "no_new_privs, rlimits, landlock 7, not seccomp"; returns how many are in effect. */
-size_t sandbox_view_layers(struct strbuf *out, const char *layers);

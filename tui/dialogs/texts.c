@@ -121,6 +121,8 @@ struct dialog *dialog_document_new(const char *title, struct document *take_docu
 
 #define LAYERS_COL 22 /* column of the layers in the table */
 
+static size_t sandbox_view_layers(struct strbuf *out, const char *layers);
+
 /* Paints the boxes. Each gets as many rows as its layer names need, so that none is cut. */
 static int paint_boxes(struct canvas *canvas, struct rect in, int row, const struct sandbox_view *sandbox)
 {
@@ -146,6 +148,8 @@ static int paint_boxes(struct canvas *canvas, struct rect in, int row, const str
     }
     return row;
 }
+
+static const char *sandbox_view_limits(struct program_limits_view *limits);
 
 static int sandbox_paint(struct dialog *dialog, struct canvas *canvas, struct rect in)
 {
@@ -383,14 +387,15 @@ void sandbox_view_fill(struct sandbox_view *sandbox, const struct pool *pool)
     sandbox->count = pool_boxes(pool, sandbox->boxes, SANDBOX_BOXES);
 }
 
-const char *sandbox_view_limits(struct program_limits_view *limits)
+static const char *sandbox_view_limits(struct program_limits_view *limits)
 {
     if (!limits->words)
         limits->words = sandbox_program_holder_words(sandbox_program_holder(limits->engine));
     return limits->words;
 }
 
-size_t sandbox_view_layers(struct strbuf *out, const char *layers)
+/* "no_new_privs, rlimits, landlock 7, not seccomp"; returns how many are in effect. */
+static size_t sandbox_view_layers(struct strbuf *out, const char *layers)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const struct json *value = layers ? json_parse(&arena, layers, strlen(layers), NULL) : NULL;

@@ -33,6 +33,8 @@ void filter_release(struct filter *filter)
 
 /* ---- parsing ---- */
 
+static bool filter_kind_fits(const char *kind, const char *name, size_t len);
+
 /* True for the name of an event, a prefix of one, or a name with a star in place of a part. */
 static bool is_kind(const char *word)
 {
@@ -137,7 +139,8 @@ bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_t
     return (!wanted[FILTER_KIND] || found[FILTER_KIND]) && (!wanted[FILTER_CALL] || found[FILTER_CALL]);
 }
 
-bool filter_kind_fits(const char *kind, const char *name, size_t len)
+/* True if a dotted name is of a kind: "write" and "write.*" both match "write.proposed", "*.failed" matches several. */
+static bool filter_kind_fits(const char *kind, const char *name, size_t len)
 {
     size_t want = strlen(kind);
     const char *star = memchr(kind, '*', want);
@@ -337,7 +340,8 @@ size_t matches_find(const struct matches *matches, size_t row)
     return low;
 }
 
-void matches_cut(struct matches *matches, size_t row)
+/* Drops the matches from this row on, so that the rows are checked again. */
+static void matches_cut(struct matches *matches, size_t row)
 {
     if (matches->scanned <= row)
         return;

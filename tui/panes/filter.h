@@ -36,8 +36,6 @@ void filter_parse_texts(struct filter *filter, const char *text);
 void filter_set_text(struct filter *filter, const char *text);
 /* Calls `fits` for every term and combines the results. */
 bool filter_fits(const struct filter *filter, bool (*fits)(const struct filter_term *term, void *data), void *data);
-/* True if a dotted name is of a kind: "write" and "write.*" both match "write.proposed", "*.failed" matches several. */
-bool filter_kind_fits(const char *kind, const char *name, size_t len);
 /* Matches a plain text, without kinds and calls. */
 bool filter_text_fits(const struct filter *filter, const char *text, size_t len);
 /* Matches a journal line without decoding it. */
@@ -55,8 +53,6 @@ struct matches {
 };
 void matches_release(struct matches *matches);
 void matches_reset(struct matches *matches);
-/* Drops the matches from this row on, so that the rows are checked again. */
-void matches_cut(struct matches *matches, size_t row);
 /* Checks up to `budget` more of `total` rows. Drops matches beyond `total` (a replay that went back). True while there
  * are more. */
 bool matches_work(struct matches *matches, size_t total, size_t budget, bool (*fits)(size_t row, void *data),

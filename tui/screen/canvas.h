@@ -1,6 +1,6 @@
 #pragma once
 /* The canvas: a grid of cells in memory between painting and the terminal. Panes paint roles and text here. frame.c
- * turns the cells into bytes for a terminal, canvas_dump into text for a golden. Painting never leaves its rectangle,
+ * turns the cells into bytes for a terminal. Painting never leaves its rectangle,
  * and all text passes through utf8_sanitize. */
 
 #include "base/strbuf.h"
@@ -117,10 +117,6 @@ struct rect canvas_frame(struct canvas *canvas, struct rect rect, const char *ti
 enum look gauge_look(double share);
 /* Paints `width` columns: at least one is filled if share > 0, and at least one is empty if share < 1. */
 void gauge_paint(struct canvas *canvas, struct rect in, int row, int col, int width, double share, enum sign full);
-
-/* For goldens: the text, one line per row without trailing blanks. With `roles`, then the runs of roles per row ("3:
- * 0-14 status.mode, 15-60 text+bold") without blanks of ordinary text, and the cursor. */
-void canvas_dump(struct strbuf *out, const struct canvas *canvas, bool roles);
 
 struct rect rect_make(int row, int col, int rows, int cols);
 struct rect rect_inset(struct rect rect, int by);

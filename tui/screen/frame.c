@@ -58,12 +58,21 @@ static void add_rgb(struct strbuf *out, int32_t color, bool background)
 
 static void add_color(struct strbuf *out, const struct frame_caps *caps, int32_t color, bool background)
 {
-    if (color == COLOR_DEFAULT || !caps->colors)
+    if (color == COLOR_DEFAULT)
         return;
     if (caps->colors == FRAME_RGB)
         add_rgb(out, color, background);
     else
-        caps->color(out, color_reduce(color, caps->colors), background);
+        caps->color(out, color, background);
+}
+
+static void add_colors(struct strbuf *out, const struct frame_caps *caps, const struct style *style)
+{
+    if (!caps->colors)
+        return;
+    struct style shown = caps->colors == FRAME_RGB ? *style : style_reduce(style, caps->colors);
+    add_color(out, caps, shown.fg, false);
+    add_color(out, caps, shown.bg, true);
 }
 
 static void set_pen(struct frame *frame, const struct frame_caps *caps, const struct style *style, struct strbuf *out)
@@ -81,8 +90,7 @@ static void set_pen(struct frame *frame, const struct frame_caps *caps, const st
         add_text(out, caps->underline);
     if (style->reverse)
         add_text(out, caps->reverse);
-    add_color(out, caps, style->fg, false);
-    add_color(out, caps, style->bg, true);
+    add_colors(out, caps, style);
     frame->pen = *style;
     frame->pen_known = true;
 }

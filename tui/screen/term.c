@@ -328,6 +328,8 @@ static void set_modes(struct term *term)
     meta(term->keys, TRUE);
 }
 
+static void term_flush_input(struct term *term);
+
 struct term *term_start(struct err *err)
 {
     setlocale(LC_CTYPE, "");
@@ -535,7 +537,8 @@ bool term_key(struct term *term, struct key *key)
     return true;
 }
 
-void term_flush_input(struct term *term)
+/* Drops keys that were typed and not read. */
+static void term_flush_input(struct term *term)
 {
     flushinp();
     term->read = (struct keyread){0};

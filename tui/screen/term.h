@@ -22,8 +22,6 @@ void term_resized(struct term *term);
 bool term_gone(const struct term *term);
 /* Reads one key; false when none is waiting. */
 bool term_key(struct term *term, struct key *key);
-/* Drops keys that were typed and not read. */
-void term_flush_input(struct term *term);
 /* Shows the canvas: sends only the cells that changed, inside a synchronized update. */
 void term_present(struct term *term, const struct canvas *canvas, const struct theme *theme);
 void term_redraw(struct term *term);                             /* the next term_present sends everything */

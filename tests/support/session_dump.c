@@ -3,9 +3,10 @@
  * Goldens hold this text, and tests compare two folds by it. So no test sees a field that is missing here. Numbers
  * that are 0 for "not yet" are left out, which keeps lines readable and loses nothing. */
 
+#include "session_dump.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "session_fold.h"
+#include "event/session_fold.h"
 #include <math.h>
 
 static void add_text(struct strbuf *out, const char *text)
