@@ -1,18 +1,25 @@
-/* Documents read with cJSON: its tree, our grammar, and a line for each value.
+/* Documents read and written with cJSON: its tree, our grammar, a line for each value and all digits of a number.
  *
- * cJSON is lenient and silent about positions, so doc_parse works in three steps:
+ * cJSON is lenient and silent about positions, so parse works in three steps:
  * 1. blank_comments replaces `//` comments by blanks, so that every offset stays.
  * 2. json_check refuses what cJSON would take or cut: control characters in strings, malformed UTF-8, "01", \u0000,
  * deep nesting. The error then comes from json_parse_commented, which knows its line.
- * 3. cJSON builds the tree, and number_lines walks text and tree together. The line is kept in `valueint`, which has no
- *    other use here: numbers are read from `valuedouble`. */
+ * 3. cJSON builds the tree, and number_lines walks text and tree together. The line is kept in `valueint` and the
+ * digits of a number in `valuestring`; neither has another use here, for cJSON's double is in `valuedouble`.
+ *
+ * Members that the caller does not know are not for cJSON: a 0 stands in their place while it reads, and then they
+ * become raw nodes, which it prints as they are. Whole numbers are written as raw nodes too, for a double has 53 bits.
+ */
 
 #include "doc.h"
 #include "arena.h"
 #include "json.h"
 #include "mem.h"
+#include "strbuf.h"
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* `struct doc` is cJSON's node under a name of ours. */
@@ -68,7 +75,10 @@ static void number_lines(struct doc_cursor *cursor, cJSON *item)
         return;
     }
     if (!cJSON_IsObject(item) && !cJSON_IsArray(item)) {
-        cursor->at += strcspn(cursor->at, ",]} \t\r\n");
+        size_t len = strcspn(cursor->at, ",]} \t\r\n");
+        if (cJSON_IsNumber(item))
+            item->valuestring = xmemdup0(cursor->at, len);
+        cursor->at += len;
         return;
     }
     cursor->at++;
@@ -87,10 +97,11 @@ static void number_lines(struct doc_cursor *cursor, cJSON *item)
     cursor->at++;
 }
 
-struct doc *doc_parse(const char *text, size_t len, struct err *err)
+static struct doc *parse(const char *text, size_t len, bool comments, struct err *err)
 {
     CLEANUP(free) char *plain = xmemdup0(text, len);
-    blank_comments(plain, len);
+    if (comments)
+        blank_comments(plain, len);
     size_t begin = strspn(plain, " \t\r\n");
     size_t end = begin + json_check(plain + begin, len - begin, JSON_DEPTH_MAX);
     const char *stop = plain;
@@ -98,7 +109,8 @@ struct doc *doc_parse(const char *text, size_t len, struct err *err)
     cJSON *root = strict ? cJSON_ParseWithLengthOpts(plain, len, &stop, false) : NULL;
     if (!root) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
-        if (json_parse_commented(&arena, text, len, err)) { /* all that cJSON refuses alone */
+        if (comments ? json_parse_commented(&arena, text, len, err) : json_parse(&arena, text, len, err)) {
+            /* All that cJSON refuses alone. */
             err_set(err, "half of a surrogate pair stands alone in a string");
             if (err)
                 for (err->line = 1; stop > plain; stop--)
@@ -108,6 +120,54 @@ struct doc *doc_parse(const char *text, size_t len, struct err *err)
     }
     number_lines(&(struct doc_cursor){plain, 1}, root);
     return (struct doc *)(void *)root;
+}
+
+struct doc *doc_parse(const char *text, size_t len, struct err *err)
+{
+    return parse(text, len, true, err);
+}
+
+static bool is_listed(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* Makes a raw node of a node. */
+static void keep(cJSON *item, const struct json *value)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    json_write(&text, value, JSON_COMPACT);
+    free(item->valuestring);
+    item->valuestring = xmemdup0(text.buf, text.len);
+    item->type = cJSON_Raw;
+}
+
+struct doc *doc_parse_known(const char *text, size_t len, const char *const *known, struct err *err)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    const struct json *top = json_parse(&arena, text, len, err);
+    if (!top)
+        return NULL;
+    CLEANUP(free) char *copy = xmemdup0(text, len);
+    bool object = top->type == JSON_OBJECT;
+    json_each (member, object ? top : NULL) {
+        char *at = copy + (member->src - text);
+        if (is_listed(known, member->key))
+            continue;
+        for (size_t i = 0; i < member->src_len; i++)
+            if (at[i] != '\n')
+                at[i] = ' ';
+        at[0] = '0';
+    }
+    struct doc *root = parse(copy, len, false, err);
+    cJSON *item = root && object ? ((cJSON *)(void *)root)->child : NULL;
+    for (const struct json *member = top->child; item; item = item->next, member = member->next)
+        if (!is_listed(known, member->key))
+            keep(item, member);
+    return root;
 }
 
 void doc_free(struct doc *root)
@@ -126,6 +186,8 @@ enum doc_type doc_type(const struct doc *value)
         return cJSON_IsTrue(item) ? DOC_TRUE : DOC_FALSE;
     if (cJSON_IsNull(item))
         return DOC_NULL;
+    if (cJSON_IsRaw(item))
+        return DOC_KEPT;
     return cJSON_IsArray(item) ? DOC_LIST : DOC_OBJECT;
 }
 
@@ -142,6 +204,15 @@ const char *doc_text(const struct doc *value)
 double doc_number(const struct doc *value)
 {
     return cJSON_GetNumberValue(node(value));
+}
+
+int64_t doc_int(const struct doc *value, int64_t otherwise)
+{
+    const cJSON *item = node(value);
+    if (!cJSON_IsNumber(item))
+        return otherwise;
+    struct json number = {.type = JSON_NUMBER, .text = item->valuestring, .len = strlen(item->valuestring)};
+    return json_int(&number, otherwise);
 }
 
 size_t doc_count(const struct doc *value)
@@ -172,4 +243,69 @@ const struct doc *doc_first(const struct doc *container)
 const struct doc *doc_next(const struct doc *value)
 {
     return value_of(node(value)->next);
+}
+
+/* ---- writing ---- */
+
+static struct doc *add(struct doc *to, const char *key, cJSON *item)
+{
+    cJSON *container = (cJSON *)(void *)to;
+    if (!item || !(key ? cJSON_AddItemToObject(container, key, item) : cJSON_AddItemToArray(container, item)))
+        BUG("out of memory");
+    return (struct doc *)(void *)item;
+}
+
+struct doc *doc_new(void)
+{
+    cJSON *object = cJSON_CreateObject();
+    if (!object)
+        BUG("out of memory");
+    return (struct doc *)(void *)object;
+}
+
+struct doc *doc_add_object(struct doc *to, const char *key)
+{
+    return add(to, key, cJSON_CreateObject());
+}
+
+struct doc *doc_add_list(struct doc *to, const char *key)
+{
+    return add(to, key, cJSON_CreateArray());
+}
+
+void doc_add_text(struct doc *to, const char *key, const char *text)
+{
+    add(to, key, text ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+void doc_add_int(struct doc *to, const char *key, int64_t number)
+{
+    char digits[32];
+    snprintf(digits, sizeof(digits), "%" PRId64, number);
+    doc_add_json(to, key, digits);
+}
+
+void doc_add_bool(struct doc *to, const char *key, bool yes)
+{
+    add(to, key, cJSON_CreateBool(yes));
+}
+
+void doc_add_json(struct doc *to, const char *key, const char *json)
+{
+    add(to, key, cJSON_CreateRaw(json));
+}
+
+void doc_add_copy(struct doc *to, const struct doc *member)
+{
+    add(to, doc_key(member), cJSON_Duplicate(node(member), true));
+}
+
+void doc_write(const struct doc *root, struct strbuf *out)
+{
+    size_t begin = out->len;
+    CLEANUP(free) char *text = cJSON_PrintUnformatted(node(root));
+    if (!text)
+        BUG("out of memory");
+    strbuf_addstr(out, text);
+    json_make_printable(out, begin);
 }

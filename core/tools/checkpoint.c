@@ -13,8 +13,8 @@
 #include "checkpoint.h"
 #include "base/arena.h"
 #include "base/beneath.h"
+#include "base/doc.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -128,37 +128,35 @@ static int save_blob(const char *folder, size_t index, const struct change *chan
     return 0;
 }
 
-static void write_side(struct json_writer *w, const char *key, const struct change_side *side)
+static void write_side(struct doc *to, const char *key, const struct change_side *side)
 {
-    json_open(w, key, '{');
-    json_add_bool(w, "exists", side->exists);
+    struct doc *doc = doc_add_object(to, key);
+    doc_add_bool(doc, "exists", side->exists);
     if (side->exists) {
-        json_add_int(w, "mode", side->mode);
-        json_add_int(w, "size", (int64_t)side->len);
+        doc_add_int(doc, "mode", side->mode);
+        doc_add_int(doc, "size", (int64_t)side->len);
     }
-    json_add_str(w, "digest", side->digest);
-    json_close(w, '}');
+    doc_add_text(doc, "digest", side->digest);
 }
 
 static void write_manifest(struct strbuf *out, const char *id, const char *call, const struct change_set *set)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
-    json_add_int(&w, "v", 1);
-    json_add_str(&w, "id", id);
-    json_add_str(&w, "call", call);
-    json_open(&w, "files", '[');
+    CLEANUP(doc) struct doc *doc = doc_new();
+    doc_add_int(doc, "v", 1);
+    doc_add_text(doc, "id", id);
+    doc_add_text(doc, "call", call);
+    struct doc *files = doc_add_list(doc, "files");
     for (size_t i = 0; i < set->count; i++) {
-        json_open(&w, NULL, '{');
-        json_add_str(&w, "path", set->items[i].path);
-        write_side(&w, "old", &set->items[i].old);
-        write_side(&w, "new", &set->items[i].new);
-        if (set->items[i].made) /* the first folder created for it */
-            json_add_strn(&w, "made", set->items[i].path, set->items[i].made);
-        json_close(&w, '}');
+        struct doc *file = doc_add_object(files, NULL);
+        doc_add_text(file, "path", set->items[i].path);
+        write_side(file, "old", &set->items[i].old);
+        write_side(file, "new", &set->items[i].new);
+        if (set->items[i].made) { /* the first folder created for it */
+            CLEANUP(free) char *made = xmemdup0(set->items[i].path, set->items[i].made);
+            doc_add_text(file, "made", made);
+        }
     }
-    json_close(&w, ']');
-    json_close(&w, '}');
+    doc_write(doc, out);
     strbuf_addch(out, '\n');
 }
 
@@ -201,11 +199,22 @@ void checkpoint_discard(struct checkpoints *store, const char *id)
     (void)removed; /* a leftover is harmless: no write refers to it */
 }
 
+static bool is_true(const struct doc *value)
+{
+    return value && doc_type(value) == DOC_TRUE;
+}
+
+static const char *text_of(const struct doc *value)
+{
+    const char *text = doc_text(value);
+    return text ? text : "";
+}
+
 /* Reads a side from the manifest, with its bytes if there is a blob. */
-static int read_old(const char *folder, size_t index, const struct json *side, const char *path, struct change_side *to,
+static int read_old(const char *folder, size_t index, const struct doc *side, const char *path, struct change_side *to,
                     struct err *err)
 {
-    if (!json_bool(json_get(side, "exists"), false)) {
+    if (!is_true(doc_get(side, "exists"))) {
         change_side_absent(to);
         return 0;
     }
@@ -213,25 +222,25 @@ static int read_old(const char *folder, size_t index, const struct json *side, c
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
     if (file_read(blob, &bytes, CHANGE_BYTES_MAX, err) < 0)
         return -1;
-    change_side_set(to, bytes.buf, bytes.len, (mode_t)json_int(json_get(side, "mode"), 0644));
-    if (strcmp(to->digest, json_str(json_get(side, "digest"), "")) != 0)
+    change_side_set(to, bytes.buf, bytes.len, (mode_t)doc_int(doc_get(side, "mode"), 0644));
+    if (strcmp(to->digest, text_of(doc_get(side, "digest"))) != 0)
         return err_set(err, "the kept content of %.200s is damaged", path);
     return 0;
 }
 
 static int add_undo(struct change_set *set, struct beneath *root, const char *folder, size_t index,
-                    const struct json *file, const char *id, struct err *err)
+                    const struct doc *file, const char *id, struct err *err)
 {
-    const char *path = json_str(json_get(file, "path"), "");
-    const struct json *old = json_get(file, "old");
+    const char *path = text_of(doc_get(file, "path"));
+    const struct doc *old = doc_get(file, "old");
     struct change *change = change_set_add(set, root, path, err);
     if (!change)
         return -1;
     if (change->through)
         return err_set(err, "%.200s leads to %.200s by a symbolic link now; undoing would change that", path,
                        change->path);
-    const char *left = json_str(json_get(json_get(file, "new"), "digest"), "");
-    const char *before = json_str(json_get(old, "digest"), "");
+    const char *left = text_of(doc_get(doc_get(file, "new"), "digest"));
+    const char *before = text_of(doc_get(old, "digest"));
     if (strcmp(change->old.digest, left) != 0) {
         if (strcmp(change->old.digest, before) == 0)
             return err_set(err, "%.200s already is as it was before %s", path, id);
@@ -241,12 +250,12 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     if (read_old(folder, index, old, path, &change->new, err) < 0)
         return -1;
     /* Folders that the write created are removed with the file. */
-    const struct json *made = json_get(file, "made");
-    size_t len = strlen(json_str(made, ""));
-    if (len && !change->new.exists && strncmp(change->path, json_str(made, ""), len) == 0 && change->path[len] == '/')
+    const struct doc *made = doc_get(file, "made");
+    size_t len = strlen(text_of(made));
+    if (len && !change->new.exists && strncmp(change->path, text_of(made), len) == 0 && change->path[len] == '/')
         change->made = len;
     /* Undo leaves permission bits alone that the write did not change. */
-    int64_t was = json_int(json_get(old, "mode"), -1), then = json_int(json_get(json_get(file, "new"), "mode"), -1);
+    int64_t was = doc_int(doc_get(old, "mode"), -1), then = doc_int(doc_get(doc_get(file, "new"), "mode"), -1);
     if (was == then && change->new.exists)
         change->new.mode = change->old.mode;
     change->exact_mode = true;
@@ -270,14 +279,17 @@ struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *ro
             *err = why;
         return NULL;
     }
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    const struct json *manifest = json_parse(&arena, text.buf, text.len, err);
-    const struct json *files = json_get(manifest, "files");
+    CLEANUP(doc) struct doc *manifest = doc_parse(text.buf, text.len, err);
     if (!manifest)
         return NULL;
+    const struct doc *files = doc_get(manifest, "files");
+    size_t count = files ? doc_count(files) : 0, at = 0;
+    CLEANUP(free) const struct doc **list = xcalloc(count + 1, sizeof(*list));
+    doc_each (file, files)
+        list[at++] = file;
     struct change_set *set = change_set_new();
-    for (size_t i = files ? files->count : 0; i-- > 0;) {
-        if (add_undo(set, root, folder, i, json_at(files, i), id, err) < 0) {
+    for (size_t i = count; i-- > 0;) {
+        if (add_undo(set, root, folder, i, list[i], id, err) < 0) {
             change_set_free(set);
             return NULL;
         }

@@ -1,13 +1,10 @@
-/* The records of metadata.json: their text, the file, and its lock (metadata.h).
- *
- * The text is read with base/json and not as a document (base/doc.h): members of other programs are kept, and their
- * numbers must come back digit for digit. */
+/* The records of metadata.json: their text, the file, and its lock (metadata.h). */
 
 #include "metadata.h"
 #include "base/beneath.h"
 #include "base/clock.h"
+#include "base/doc.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "layout.h"
@@ -49,6 +46,7 @@ void metadata_release(struct metadata *md)
     free(md->inputs);
     free(md->outputs);
     arena_release(&md->arena);
+    doc_free(md->others);
     *md = (struct metadata){0};
 }
 
@@ -130,96 +128,73 @@ void metadata_put_skill(struct metadata *md, const struct metadata_skill *skill)
 
 /* ---- writing ---- */
 
-/* Users choose the names of skills, so they must be escaped, which json_open leaves to its callers. */
-static void open_skill(struct json_writer *w, const char *name)
+static void write_texts(struct doc *to, const char *key, const char *const *texts, size_t count)
 {
-    if (w->comma)
-        strbuf_addch(w->out, ',');
-    json_write_str(w->out, name, strlen(name), JSON_COMPACT);
-    strbuf_addstr(w->out, ":{");
-    w->comma = false;
-}
-
-static void write_texts(struct json_writer *w, const char *key, const char *const *texts, size_t count)
-{
-    json_open(w, key, '[');
+    struct doc *list = doc_add_list(to, key);
     for (size_t i = 0; i < count; i++)
-        json_add_str(w, NULL, texts[i]);
-    json_close(w, ']');
+        doc_add_text(list, NULL, texts[i]);
 }
 
-static void write_skill(struct json_writer *w, const struct metadata_skill *skill)
+static void write_skill(struct doc *to, const struct metadata_skill *skill)
 {
-    open_skill(w, skill->name);
-    json_add_str(w, "name", skill->name);
-    json_add_str(w, "rel_path", skill->rel_path);
-    json_add_str(w, "digest", skill->digest);
-    json_add_bool(w, "mounted", skill->mounted);
-    json_add_str(w, "staged_at", skill->staged_at);
+    struct doc *doc = doc_add_object(to, skill->name);
+    doc_add_text(doc, "name", skill->name);
+    doc_add_text(doc, "rel_path", skill->rel_path);
+    doc_add_text(doc, "digest", skill->digest);
+    doc_add_bool(doc, "mounted", skill->mounted);
+    doc_add_text(doc, "staged_at", skill->staged_at);
     if (skill->source)
-        json_add_str(w, "source", skill->source);
-    json_close(w, '}');
+        doc_add_text(doc, "source", skill->source);
 }
 
-static void write_input(struct json_writer *w, const struct metadata_input *input)
+static void write_input(struct doc *to, const struct metadata_input *input)
 {
-    json_open(w, NULL, '{');
-    json_add_str(w, "from", input->from);
-    json_add_str(w, "to", input->to);
+    struct doc *doc = doc_add_object(to, NULL);
+    doc_add_text(doc, "from", input->from);
+    doc_add_text(doc, "to", input->to);
     if (input->resolved && *input->resolved)
-        json_add_str(w, "resolved", input->resolved);
+        doc_add_text(doc, "resolved", input->resolved);
     if (input->version != METADATA_NO_VERSION)
-        json_add_int(w, "version", input->version);
+        doc_add_int(doc, "version", input->version);
     if (input->mode && *input->mode)
-        json_add_str(w, "mode", input->mode);
-    json_add_str(w, "ts", input->ts);
-    json_close(w, '}');
+        doc_add_text(doc, "mode", input->mode);
+    doc_add_text(doc, "ts", input->ts);
 }
 
-static void write_output(struct json_writer *w, const struct metadata_output *output)
+static void write_output(struct doc *to, const struct metadata_output *output)
 {
-    json_open(w, NULL, '{');
-    write_texts(w, "globs", output->globs, output->glob_count);
+    struct doc *doc = doc_add_object(to, NULL);
+    write_texts(doc, "globs", output->globs, output->glob_count);
     if (output->saved_count)
-        write_texts(w, "saved_as", output->saved_as, output->saved_count);
+        write_texts(doc, "saved_as", output->saved_as, output->saved_count);
     if (output->version_count) {
-        json_open(w, "versions", '[');
+        struct doc *versions = doc_add_list(doc, "versions");
         for (size_t i = 0; i < output->version_count; i++)
-            json_add_int(w, NULL, output->versions[i]);
-        json_close(w, ']');
+            doc_add_int(versions, NULL, output->versions[i]);
     }
-    json_add_bool(w, "limits_hit", output->limits_hit);
-    json_add_str(w, "ts", output->ts);
-    json_close(w, '}');
+    doc_add_bool(doc, "limits_hit", output->limits_hit);
+    doc_add_text(doc, "ts", output->ts);
 }
 
 void metadata_write(const struct metadata *md, struct strbuf *out)
 {
-    struct json_writer w = json_begin(out);
-    json_open(&w, NULL, '{');
-    json_add_int(&w, "version", md->version);
-    json_add_str(&w, "created_at", md->created_at);
-    json_add_str(&w, "updated_at", md->updated_at);
-    json_add_str(&w, "last_access", md->last_access);
-    json_open(&w, "skills", '{');
+    CLEANUP(doc) struct doc *doc = doc_new();
+    doc_add_int(doc, "version", md->version);
+    doc_add_text(doc, "created_at", md->created_at);
+    doc_add_text(doc, "updated_at", md->updated_at);
+    doc_add_text(doc, "last_access", md->last_access);
+    struct doc *skills = doc_add_object(doc, "skills");
     for (size_t i = 0; i < md->skill_count; i++)
-        write_skill(&w, &md->skills[i]);
-    json_close(&w, '}');
-    if (md->input_count) {
-        json_open(&w, "inputs", '[');
-        for (size_t i = 0; i < md->input_count; i++)
-            write_input(&w, &md->inputs[i]);
-        json_close(&w, ']');
-    }
-    if (md->output_count) {
-        json_open(&w, "outputs", '[');
-        for (size_t i = 0; i < md->output_count; i++)
-            write_output(&w, &md->outputs[i]);
-        json_close(&w, ']');
-    }
-    if (md->others)
-        strbuf_addf(out, ",%s", md->others);
-    json_close(&w, '}');
+        write_skill(skills, &md->skills[i]);
+    struct doc *inputs = md->input_count ? doc_add_list(doc, "inputs") : NULL;
+    for (size_t i = 0; i < md->input_count; i++)
+        write_input(inputs, &md->inputs[i]);
+    struct doc *outputs = md->output_count ? doc_add_list(doc, "outputs") : NULL;
+    for (size_t i = 0; i < md->output_count; i++)
+        write_output(outputs, &md->outputs[i]);
+    doc_each (other, md->others)
+        doc_add_copy(doc, other);
+    doc_write(doc, out);
     strbuf_addch(out, '\n');
 }
 
@@ -243,24 +218,24 @@ static void wrong(struct metadata_reader *r, const char *key, const char *wanted
 }
 
 /* The member, if it is present and not null; an error if it has another type. */
-static const struct json *member(struct metadata_reader *r, const struct json *object, const char *key,
-                                 enum json_type type, const char *wanted)
+static const struct doc *member(struct metadata_reader *r, const struct doc *object, const char *key,
+                                enum doc_type type, const char *wanted)
 {
-    const struct json *value = json_get(object, key);
-    if (!value || value->type == JSON_NULL)
+    const struct doc *value = doc_get(object, key);
+    if (!value || doc_type(value) == DOC_NULL)
         return NULL;
-    if (value->type != type) {
+    if (doc_type(value) != type) {
         wrong(r, key, wanted);
         return NULL;
     }
     return value;
 }
 
-static const char *read_text(struct metadata_reader *r, const struct json *object, const char *key,
+static const char *read_text(struct metadata_reader *r, const struct doc *object, const char *key,
                              const char *otherwise)
 {
-    const struct json *value = member(r, object, key, JSON_STRING, "a text");
-    return value ? arena_memdup0(&r->md->arena, value->text, value->len) : otherwise;
+    const struct doc *value = member(r, object, key, DOC_TEXT, "a text");
+    return value ? arena_strdup(&r->md->arena, doc_text(value)) : otherwise;
 }
 
 /* Returns the rest after the shape, in which 0 is any digit; NULL if the text does not match. */
@@ -288,7 +263,7 @@ static bool is_time(const char *text)
     return text && !*text;
 }
 
-static const char *read_time(struct metadata_reader *r, const struct json *object, const char *key)
+static const char *read_time(struct metadata_reader *r, const struct doc *object, const char *key)
 {
     const char *text = read_text(r, object, key, ZERO_TIME);
     if (!is_time(text))
@@ -296,52 +271,53 @@ static const char *read_time(struct metadata_reader *r, const struct json *objec
     return text;
 }
 
-static int64_t whole(struct metadata_reader *r, const struct json *value, const char *key)
+static int64_t whole(struct metadata_reader *r, const struct doc *value, const char *key)
 {
-    int64_t number = json_int(value, INT64_MIN);
+    int64_t number = doc_int(value, INT64_MIN);
     if (number == INT64_MIN)
         wrong(r, key, "a whole number");
     return number;
 }
 
-static int64_t read_int(struct metadata_reader *r, const struct json *object, const char *key, int64_t otherwise)
+static int64_t read_int(struct metadata_reader *r, const struct doc *object, const char *key, int64_t otherwise)
 {
-    const struct json *value = member(r, object, key, JSON_NUMBER, "a whole number");
+    const struct doc *value = member(r, object, key, DOC_NUMBER, "a whole number");
     return value ? whole(r, value, key) : otherwise;
 }
 
-static bool read_bool(struct metadata_reader *r, const struct json *object, const char *key)
+static bool read_bool(struct metadata_reader *r, const struct doc *object, const char *key)
 {
-    const struct json *value = json_get(object, key);
-    if (value && value->type != JSON_TRUE && value->type != JSON_FALSE && value->type != JSON_NULL)
+    const struct doc *value = doc_get(object, key);
+    enum doc_type type = value ? doc_type(value) : DOC_NULL;
+    if (type != DOC_TRUE && type != DOC_FALSE && type != DOC_NULL)
         wrong(r, key, "true or false");
-    return value && value->type == JSON_TRUE;
+    return type == DOC_TRUE;
 }
 
-static const char *const *read_texts(struct metadata_reader *r, const struct json *object, const char *key,
+static const char *const *read_texts(struct metadata_reader *r, const struct doc *object, const char *key,
                                      size_t *count)
 {
-    const struct json *list = member(r, object, key, JSON_ARRAY, "a list of texts");
-    const char **texts = arena_calloc(&r->md->arena, (list ? list->count : 0) + 1, sizeof(*texts));
+    const struct doc *list = member(r, object, key, DOC_LIST, "a list of texts");
+    const char **texts = arena_calloc(&r->md->arena, (list ? doc_count(list) : 0) + 1, sizeof(*texts));
     *count = 0;
-    json_each (item, list) {
-        if (item->type != JSON_STRING)
+    doc_each (item, list) {
+        if (doc_type(item) != DOC_TEXT)
             wrong(r, key, "a list of texts");
         else
-            texts[(*count)++] = arena_memdup0(&r->md->arena, item->text, item->len);
+            texts[(*count)++] = arena_strdup(&r->md->arena, doc_text(item));
     }
     return texts;
 }
 
-static void read_skill(struct metadata_reader *r, const struct json *at)
+static void read_skill(struct metadata_reader *r, const struct doc *at)
 {
     struct metadata *md = r->md;
-    if (at->type != JSON_OBJECT) {
+    if (doc_type(at) != DOC_OBJECT) {
         wrong(r, "skills", "an object of objects");
         return;
     }
     struct metadata_skill skill = {
-        .name = at->key, /* the key identifies the skill */
+        .name = doc_key(at), /* the key identifies the skill */
         .rel_path = read_text(r, at, "rel_path", ""),
         .digest = read_text(r, at, "digest", ""),
         .staged_at = read_time(r, at, "staged_at"),
@@ -353,10 +329,10 @@ static void read_skill(struct metadata_reader *r, const struct json *at)
         metadata_put_skill(md, &skill);
 }
 
-static void read_input(struct metadata_reader *r, const struct json *at)
+static void read_input(struct metadata_reader *r, const struct doc *at)
 {
     struct metadata *md = r->md;
-    if (at->type != JSON_OBJECT) {
+    if (doc_type(at) != DOC_OBJECT) {
         wrong(r, "inputs", "a list of objects");
         return;
     }
@@ -371,19 +347,19 @@ static void read_input(struct metadata_reader *r, const struct json *at)
     };
 }
 
-static void read_output(struct metadata_reader *r, const struct json *at)
+static void read_output(struct metadata_reader *r, const struct doc *at)
 {
     struct metadata *md = r->md;
-    if (at->type != JSON_OBJECT) {
+    if (doc_type(at) != DOC_OBJECT) {
         wrong(r, "outputs", "a list of objects");
         return;
     }
     struct metadata_output output = {.limits_hit = read_bool(r, at, "limits_hit"), .ts = read_time(r, at, "ts")};
     output.globs = read_texts(r, at, "globs", &output.glob_count);
     output.saved_as = read_texts(r, at, "saved_as", &output.saved_count);
-    const struct json *list = member(r, at, "versions", JSON_ARRAY, "a list of numbers");
-    int64_t *versions = arena_calloc(&md->arena, (list ? list->count : 0) + 1, sizeof(*versions));
-    json_each (item, list) {
+    const struct doc *list = member(r, at, "versions", DOC_LIST, "a list of numbers");
+    int64_t *versions = arena_calloc(&md->arena, (list ? doc_count(list) : 0) + 1, sizeof(*versions));
+    doc_each (item, list) {
         versions[output.version_count++] = whole(r, item, "versions");
     }
     output.versions = versions;
@@ -391,54 +367,41 @@ static void read_output(struct metadata_reader *r, const struct json *at)
     md->outputs[md->output_count++] = output;
 }
 
-static bool is_known(const char *key)
+static void keep_others(struct metadata *md, const struct doc *top)
 {
-    static const char *const known[] = {"version", "created_at", "updated_at", "last_access",
-                                        "skills",  "inputs",     "outputs"};
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strcmp(known[i], key) == 0)
-            return true;
-    return false;
-}
-
-static void keep_others(struct metadata *md, const struct json *top)
-{
-    CLEANUP(strbuf) struct strbuf others = STRBUF_INIT;
-    json_each (at, top) {
-        if (is_known(at->key))
+    doc_each (at, top) {
+        if (doc_type(at) != DOC_KEPT)
             continue;
-        if (others.len)
-            strbuf_addch(&others, ',');
-        json_write_str(&others, at->key, strlen(at->key), JSON_COMPACT);
-        strbuf_addch(&others, ':');
-        json_write(&others, at, JSON_COMPACT);
+        if (!md->others)
+            md->others = doc_new();
+        doc_add_copy(md->others, at);
     }
-    md->others = others.len ? arena_memdup0(&md->arena, others.buf, others.len) : NULL;
 }
 
 int metadata_parse(struct metadata *md, const char *text, size_t len, struct err *err)
 {
     *md = (struct metadata){0};
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    static const char *const known[] = {"version", "created_at", "updated_at", "last_access",
+                                        "skills",  "inputs",     "outputs",    NULL};
     struct metadata_reader r = {.md = md, .err = err};
-    const struct json *top = json_parse(&arena, text, len, err);
+    CLEANUP(doc) struct doc *top = doc_parse_known(text, len, known, err);
     if (!top) {
         err_prefix(err, CORRUPT);
         if (err)
             err->code = METADATA_CORRUPT;
         return -1;
     }
-    if (top->type != JSON_OBJECT)
+    if (doc_type(top) != DOC_OBJECT)
         wrong(&r, "it", "an object");
     md->version = read_int(&r, top, "version", 0);
     md->created_at = read_time(&r, top, "created_at");
     md->updated_at = read_time(&r, top, "updated_at");
     md->last_access = read_time(&r, top, "last_access");
-    json_each (at, member(&r, top, "skills", JSON_OBJECT, "an object"))
+    doc_each (at, member(&r, top, "skills", DOC_OBJECT, "an object"))
         read_skill(&r, at);
-    json_each (at, member(&r, top, "inputs", JSON_ARRAY, "a list"))
+    doc_each (at, member(&r, top, "inputs", DOC_LIST, "a list"))
         read_input(&r, at);
-    json_each (at, member(&r, top, "outputs", JSON_ARRAY, "a list"))
+    doc_each (at, member(&r, top, "outputs", DOC_LIST, "a list"))
         read_output(&r, at);
     if (!r.failed)
         keep_others(md, top);
@@ -611,7 +574,6 @@ int metadata_save(const struct beneath *root, struct clock *clock, struct metada
     metadata_stamp(clock, now);
     md->updated_at = arena_strdup(&md->arena, now);
     metadata_write(md, &text);
-    json_make_printable(&text, 0);
     name_temp(clock, temp);
     CLEANUP(fd) int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, METADATA_MODE);
     if (fd < 0)

@@ -14,6 +14,7 @@
 
 struct beneath;
 struct clock;
+struct doc;
 struct strbuf;
 
 #define METADATA_VERSION   1
@@ -51,7 +52,7 @@ struct metadata {
     struct metadata_input *inputs;
     struct metadata_output *outputs;
     size_t skill_count, skill_room, input_count, input_room, output_count, output_room;
-    const char *others; /* unknown members, as in the file; NULL: none */
+    struct doc *others; /* unknown members, as in the file; NULL: none */
 };
 
 /* Defaults, as of now. */

@@ -9,8 +9,8 @@
 
 /* tree_digest of a folder by its path. */
 int tree_digest_path(const char *folder, char out[HASH_SHA256_HEX], struct err *err) CHECKED;
-/* layout_ensure_beneath of a path that need not exist. `paths`, if given, gets the four absolute paths; the caller frees
- * them. */
+/* layout_ensure_beneath of a path that need not exist. `paths`, if given, gets the four absolute paths; the caller
+ * frees them. */
 int layout_ensure(const char *root, struct clock *clock, char *paths[LAYOUT_DIRS], struct err *err) CHECKED;
 /* output_spec_read of a JSON text. Release `spec` in any case. */
 int output_spec_parse(struct output_spec *spec, const char *text, size_t len, struct err *err) CHECKED;

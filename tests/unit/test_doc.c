@@ -96,3 +96,48 @@ TEST(depth_is_bounded)
     CLEANUP(doc) struct doc *doc = doc_parse(text.buf, text.len, &err);
     assert_non_null(doc);
 }
+
+TEST(whole_numbers_keep_their_digits)
+{
+    CLEANUP(doc) struct doc *doc = parse("[9007199254740993, 3.0, 1e2, 1.5, \"7\", 99999999999999999999]");
+    static const int64_t expected[] = {9007199254740993, 3, 100, -1, -1, -1};
+    size_t i = 0;
+    doc_each (item, doc)
+        assert_int_equal(doc_int(item, -1), expected[i++]);
+    assert_int_equal(doc_int(NULL, -1), -1);
+    CLEANUP(doc) struct doc *own = doc_new();
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    struct doc *list = doc_add_list(own, "list");
+    doc_add_int(list, NULL, INT64_MIN);
+    doc_add_int(list, NULL, 9007199254740993);
+    doc_add_text(own, "t\"", "a\n\"b\x7f\xff");
+    doc_add_text(own, "none", NULL);
+    doc_add_bool(doc_add_object(own, "o"), "yes", true);
+    doc_add_json(own, "raw", "[1.50]");
+    doc_write(own, &out);
+    assert_string_equal(out.buf,
+                        "{\"list\":[-9223372036854775808,9007199254740993],\"t\\\"\":\"a\\n\\\"b\\u007f\uFFFD\","
+                        "\"none\":null,\"o\":{\"yes\":true},\"raw\":[1.50]}");
+}
+
+/* Numbers that no double holds, halves of surrogate pairs and 70 digits: cJSON does not see them. */
+TEST(unknown_members_are_kept_as_they_are)
+{
+    static const char text[] =
+        "{\"a\": 1, \"x\": {\"n\": [99999999999999999999, 2.50],\n \"b\": \"\\ud800\"}, \"b\": [2],\n"
+        "\"y\": 1234567890123456789012345678901234567890123456789012345678901234567890}";
+    static const char *const known[] = {"a", "b", NULL};
+    struct err err = ERR_INIT;
+    CLEANUP(doc) struct doc *doc = doc_parse_known(text, sizeof(text) - 1, known, &err), *copy = doc_new();
+    CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
+    assert_non_null(doc);
+    assert_int_equal(doc_int(doc_get(doc, "a"), 0), 1);
+    assert_int_equal(doc_line(doc_get(doc, "b")), 2);
+    doc_each (member, doc)
+        if (doc_type(member) == DOC_KEPT)
+            doc_add_copy(copy, member);
+    doc_write(copy, &out);
+    assert_string_equal(out.buf, "{\"x\":{\"n\":[99999999999999999999,2.50],\"b\":\"\uFFFD\"},"
+                                 "\"y\":1234567890123456789012345678901234567890123456789012345678901234567890}");
+    assert_null(doc_parse_known("{\"a\": 1} // x", 13, known, &err));
+}

@@ -8,8 +8,8 @@
 
 #include "app/cli_error.h"
 #include "app/setup.h"
+#include "base/doc.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -71,21 +71,18 @@ static void show_json(struct engines *engines, const struct self_test *test)
                                         [SELF_TEST_FAILED] = "fails",
                                         [SELF_TEST_UNTRIED] = "untried",
                                         [SELF_TEST_WEAK] = "weak"};
-    struct json_writer w = json_begin(&engines->output.text);
-    size_t begin = engines->output.text.len;
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "engine", test->engine->name);
-    json_add_str(&w, "about", test->engine->about);
-    json_add_str(&w, "verdict", words[test->verdict]);
-    json_add_str(&w, "text", test->text.buf);
+    CLEANUP(doc) struct doc *doc = doc_new();
+    doc_add_text(doc, "engine", test->engine->name);
+    doc_add_text(doc, "about", test->engine->about);
+    doc_add_text(doc, "verdict", words[test->verdict]);
+    doc_add_text(doc, "text", test->text.buf);
     if (test->engine->program)
-        json_add_str(&w, "program_limits", limits_of(test));
+        doc_add_text(doc, "program_limits", limits_of(test));
     if (sandbox_user() && !test->engine->remote)
-        json_add_int(&w, "uid", uid_of(test));
+        doc_add_int(doc, "uid", uid_of(test));
     if (test->layers)
-        json_add_raw(&w, "layers", test->layers);
-    json_close(&w, '}');
-    json_make_printable(&engines->output.text, begin);
+        doc_add_json(doc, "layers", test->layers);
+    doc_write(doc, &engines->output.text);
     strbuf_addch(&engines->output.text, '\n');
 }
 

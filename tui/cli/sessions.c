@@ -3,7 +3,7 @@
 #include "app/app.h"
 #include "app/cli_error.h"
 #include "app/session_list.h"
-#include "base/json.h"
+#include "base/doc.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cli_out.h"
@@ -24,22 +24,19 @@ static int send_out(struct cli_out *output)
 
 static void write_json(struct strbuf *out, const struct session_row *row)
 {
-    struct json_writer w = json_begin(out);
-    size_t begin = out->len;
-    json_open(&w, NULL, '{');
-    json_add_str(&w, "session", row->id);
-    json_add_str(&w, "path", row->path);
-    json_add_str(&w, "workspace", row->workspace);
-    json_add_str(&w, "prompt", row->title);
-    json_add_str(&w, "status", row->status);
-    json_add_str(&w, "model", row->model);
-    json_add_int(&w, "updated_us", row->when_us);
-    json_add_int(&w, "turns", row->turns);
+    CLEANUP(doc) struct doc *doc = doc_new();
+    doc_add_text(doc, "session", row->id);
+    doc_add_text(doc, "path", row->path);
+    doc_add_text(doc, "workspace", row->workspace);
+    doc_add_text(doc, "prompt", row->title);
+    doc_add_text(doc, "status", row->status);
+    doc_add_text(doc, "model", row->model);
+    doc_add_int(doc, "updated_us", row->when_us);
+    doc_add_int(doc, "turns", row->turns);
     if (row->writes >= 0)
-        json_add_int(&w, "writes", row->writes);
-    json_add_bool(&w, "running", row->running);
-    json_close(&w, '}');
-    json_make_printable(out, begin);
+        doc_add_int(doc, "writes", row->writes);
+    doc_add_bool(doc, "running", row->running);
+    doc_write(doc, out);
     strbuf_addch(out, '\n');
 }
 
