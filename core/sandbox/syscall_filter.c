@@ -5,7 +5,6 @@
  * and each such block is one comparison under a mask. */
 
 #include "syscall_filter.h"
-#include "base/lazy_link.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include <errno.h>
@@ -79,26 +78,6 @@ static const struct syscall_row {
 #include "program_syscalls.def"
 };
 
-/* ---- libseccomp ---- */
-
-#define SECCOMP_CALLS(X) X(init) X(release) X(attr_set) X(rule_add_array) X(export_bpf)
-
-static struct {
-#define X(name) __typeof__(&seccomp_##name) name;
-    SECCOMP_CALLS(X)
-#undef X
-} lib;
-
-static int load_library(struct err *err)
-{
-    static const struct lazy_symbol symbols[] = {
-#define X(name) {"seccomp_" #name, (void **)&lib.name},
-        SECCOMP_CALLS(X)
-#undef X
-    };
-    return lazy_link(LIBSECCOMP, symbols, COUNT_OF(symbols), err);
-}
-
 /* ---- rules ---- */
 
 /* A rule under construction: the comparisons for the conditions so far. */
@@ -146,8 +125,8 @@ static int add_conditions(struct syscall_rule *rule)
     if (rule->count < CONDITIONS_MAX && next->mask)
         return next->other_than ? add_others(rule, next, 0, 0)
                                 : add_test(rule, next->argument, next->mask, next->values[0]);
-    int failed = lib.rule_add_array(rule->ctx, SCMP_ACT_ERRNO((uint32_t)rule->row->answer), rule->row->call,
-                                    rule->count, rule->tests);
+    int failed = seccomp_rule_add_array(rule->ctx, SCMP_ACT_ERRNO((uint32_t)rule->row->answer), rule->row->call,
+                                        rule->count, rule->tests);
     return failed == -EDOM ? 0 : failed; /* a system call of other machines */
 }
 
@@ -169,7 +148,7 @@ static int export(scmp_filter_ctx ctx, struct strbuf *into, struct err *err)
     CLEANUP(fd) int fd = memfd_create("keyturn-filter", MFD_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, errno, "memory for the system call filter");
-    int failed = lib.export_bpf(ctx, fd);
+    int failed = seccomp_export_bpf(ctx, fd);
     if (failed)
         return err_set_errno(err, -failed, "the system call filter");
     if (lseek(fd, 0, SEEK_SET) < 0 || strbuf_read(into, fd, 0) < 0)
@@ -179,17 +158,15 @@ static int export(scmp_filter_ctx ctx, struct strbuf *into, struct err *err)
 
 static int build(bool ungrouped, struct strbuf *into, struct err *err)
 {
-    if (load_library(err))
-        return -1;
-    scmp_filter_ctx ctx = lib.init(SCMP_ACT_ALLOW);
+    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     if (!ctx)
         return err_set(err, "libseccomp makes no system call filter");
-    int failed = lib.attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    int failed = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (failed)
         err_set_errno(err, -failed, "the system call filter: calls of other machines");
     else
         failed = add_rows(ctx, ungrouped, err) || export(ctx, into, err);
-    lib.release(ctx);
+    seccomp_release(ctx);
     return failed ? -1 : 0;
 }
 
