@@ -274,7 +274,7 @@ static void tell_cause(struct strbuf *out, const struct execution *execution, in
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *name = number ? sigabbrev_np(number) : NULL;
     if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_UNTOLD)
-        strbuf_addstr(out, "Script closed the event pipe: how it ended is not known");
+        strbuf_addstr(out, "Script closed the event pipe; its exit status is unknown");
     else if (WIFEXITED(status))
         strbuf_addf(out, "Script ended its process with exit status %d", WEXITSTATUS(status));
     else if (number == SIGXCPU)
@@ -288,7 +288,7 @@ static void tell_cause(struct strbuf *out, const struct execution *execution, in
     else if (number == SIGABRT)
         strbuf_addstr(out, "Script aborted its process (SIGABRT)");
     else
-        strbuf_addf(out, "Script was ended by signal %d (SIG%s)", number, name ? name : "?");
+        strbuf_addf(out, "Script was killed by signal %d (SIG%s)", number, name ? name : "?");
 }
 
 void execution_exited(struct execution *execution, int status)

@@ -46,7 +46,7 @@ static int parse_file(struct request_file *file, struct arena *arena, const stru
         return err_set(err, "files: %.200s does not lie below the workspace", path->text);
     char *bytes = arena_alloc(arena, BASE64_ROOM(text->len));
     if (!base64_read(bytes, &file->len, text->text, text->len))
-        return err_set(err, "files: the content of %.200s is no base64", path->text);
+        return err_set(err, "files: the content of %.200s is not base64", path->text);
     file->path = path->text;
     file->bytes = bytes;
     file->executable = json_bool(json_get(item, "executable"), false);
@@ -127,7 +127,7 @@ int files_place(const char *packed, size_t len, struct err *err)
         memcpy(&head, at, sizeof(head)); /* the head may be unaligned: paths and contents have any length */
         at = path + head.path_len + 1 + head.len;
         if (write_file(path, path + head.path_len + 1, head.len, head.executable) < 0)
-            return err_set_errno(err, errno, "The file %.200s could not be put into the workspace", path);
+            return err_set_errno(err, errno, "Cannot write the file %.200s into the workspace", path);
     }
     return 0;
 }

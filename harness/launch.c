@@ -568,7 +568,7 @@ int main(int argc, char **argv)
     if (!whole_namespace && settings.control)
         prctl(PR_SET_PDEATHSIG, 0); /* the end of the control line replaces this signal and leaves time to clean up */
     if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
-        fail("there is no descriptor %d", LAUNCH_CONTROL_FD);
+        fail("no descriptor %d", LAUNCH_CONTROL_FD);
     if (settings.filter_fd && launch_filter_load((int)settings.filter_fd))
         fail("cannot load the system call filter of descriptor %lu: %s", settings.filter_fd, strerror(errno));
     if (settings.filter_variable && launch_filter_load_text(getenv(LAUNCH_FILTER)))

@@ -126,10 +126,12 @@ static void lend(const struct shown_folder *it)
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_mount_setattr, it->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)))
-        fail("cannot lend read-only", it->path);
+        fail("cannot mount read-only", it->path);
     attr = (struct mount_attr){.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned)open_users()};
     if (syscall(SYS_mount_setattr, it->tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
-        fprintf(stderr, "keyturn-launch: the file system of %s cannot lend it: only what everybody may read is read\n",
+        fprintf(stderr,
+                "keyturn-launch: %s: its file system does not support idmapped mounts; only world-readable files are "
+                "visible\n",
                 it->path);
 }
 
@@ -140,7 +142,7 @@ static void cover(const char *folder)
     struct stat st;
     if (lstat(folder, &st) == 0 && S_ISLNK(st.st_mode)) { /* a mount here would go to the link's target */
         errno = ELOOP;
-        fail("cannot show what is behind the link", folder);
+        fail("cannot mount over the link", folder);
     }
     if (mount("keyturn", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, COVER_SIZE))
         fail("cannot cover", folder);
@@ -249,7 +251,7 @@ static void give_standard_files(void)
         struct statfs fs;
         if (fstatfs(fd, &fs) == 0 && (fs.f_type == PIPEFS_MAGIC || (fs.f_type == DEVPTS_SUPER_MAGIC && isatty(fd))) &&
             fchown(fd, other, other_group))
-            fail("cannot give away", "a standard file");
+            fail("cannot change the owner of", "a standard file");
     }
 }
 
@@ -278,7 +280,7 @@ _Noreturn void launch_as(uid_t uid, gid_t gid, char *const *command)
     other_group = gid;
     if (!uid || !gid || geteuid() != 0) {
         errno = EPERM;
-        fail("only root becomes another user, and not root:", command[0]);
+        fail("--as needs root and another user than root, for", command[0]);
     }
     prctl(PR_GET_PDEATHSIG, &signum);
     if (setgroups(0, NULL))

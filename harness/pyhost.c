@@ -341,7 +341,7 @@ static int start_interpreter(struct err *err)
     before.utf8_mode = 1; /* read and write files as UTF-8, whatever the locale */
     status = Py_PreInitialize(&before);
     if (PyStatus_Exception(status))
-        return err_set(err, "Python does not start: %s", status.err_msg ? status.err_msg : "it wants to exit");
+        return err_set(err, "cannot start Python: %s", status.err_msg ? status.err_msg : "it exited");
     PyConfig_InitIsolatedConfig(&config);
     config.site_import = 0;
     config.install_signal_handlers = 0;
@@ -353,7 +353,7 @@ static int start_interpreter(struct err *err)
         status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status))
-        return err_set(err, "Python does not start: %s", status.err_msg ? status.err_msg : "it wants to exit");
+        return err_set(err, "cannot start Python: %s", status.err_msg ? status.err_msg : "it exited");
     return 0;
 }
 
@@ -395,7 +395,7 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
     host.lock = PyThread_allocate_lock();
     mallopt(M_ARENA_MAX, 1); /* otherwise every thread takes 64 MiB of the address space */
     if (PyImport_AppendInittab("_keyturn", make_module) < 0)
-        return err_set(err, "Python does not take a module");
+        return err_set(err, "cannot add a module to Python");
     if (start_interpreter(err) < 0 || run_prelude(err) < 0)
         return -1;
     PyObject *left_out = list_paths(options->left_out);
@@ -482,7 +482,7 @@ static void write_end(struct strbuf *out, PyObject *outcome)
         traceback = outcome_text(outcome, 1, &traceback_len);
     }
     if (!message) {
-        message = outcome && !host.starved ? "an error that is no text" : pending_text();
+        message = outcome && !host.starved ? "an error without text" : pending_text();
         message_len = (Py_ssize_t)strlen(message);
     }
     /* An escape takes six bytes for one. */

@@ -108,10 +108,10 @@ static struct record parse_end(const struct json *value)
 static struct record parse_tools(const struct json *value)
 {
     if (value->type != JSON_OBJECT)
-        return bad("tools that are no object");
+        return bad("tools that are not an object");
     json_each (effect, value) {
         if (effect->type != JSON_STRING)
-            return bad("a tool whose effect is no text");
+            return bad("a tool whose effect is not text");
     }
     return (struct record){.kind = RECORD_TOOLS, .value = value};
 }
@@ -145,7 +145,7 @@ struct record record_parse(struct arena *arena, const char *line, size_t len)
         return parse_tools(value);
     case RECORD_SANDBOX:
         if (value->type != JSON_OBJECT)
-            return bad("a sandbox that is no object");
+            return bad("a sandbox that is not an object");
         break;
     default:
         break;

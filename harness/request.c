@@ -112,7 +112,7 @@ int request_parse(struct request *request, struct arena *arena, const char *line
     if (!object)
         return err_prefix(err, "the request is not JSON");
     if (object->type != JSON_OBJECT)
-        return err_set(err, "the request is no object but %s", json_type_name(object->type));
+        return err_set(err, "the request must be an object, not %s", json_type_name(object->type));
     if (take_id(request, json_get(object, "execution_id"), line, text, err) < 0)
         return -1;
     const struct json *script = json_get(object, "script");

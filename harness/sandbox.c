@@ -384,13 +384,13 @@ static int try_once(struct sandbox *sandbox, struct report *report, struct err *
     while (got < 0 && errno == EINTR);
     close(ends[0]);
     if (pid < 0)
-        return err_set_errno(err, errno, "a process to try the layers");
+        return err_set_errno(err, errno, "a process to test the layers");
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (got != (ssize_t)sizeof(*report))
         return WIFSIGNALED(status)
-                   ? err_set(err, "the process that tried the layers ended with signal %d", WTERMSIG(status))
-                   : err_set(err, "the process that tried the layers told nothing");
+                   ? err_set(err, "the process that tests the layers was killed by signal %d", WTERMSIG(status))
+                   : err_set(err, "the process that tests the layers returned nothing");
     return 0;
 }
 
@@ -407,7 +407,7 @@ int sandbox_try(struct sandbox *sandbox, struct err *err)
     } while (!report.entered);
     for (enum layer layer = 0; layer < LAYERS; layer++)
         if (sandbox->on[layer] && !report.holds[layer])
-            lack(sandbox, layer, "put on, but what it forbids was possible");
+            lack(sandbox, layer, "active, but it did not block the test");
     return sandbox->lacking[0] ? err_set(err, "%s", sandbox->lacking) : 0;
 }
 

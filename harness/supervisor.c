@@ -119,7 +119,7 @@ static void take_line(struct supervisor *s, const char *line, size_t len)
 static void lose_patience(struct supervisor *s)
 {
     answer_error(s, s->request.id,
-                 "The harness made no process for the script in time; does a tool block while it is loaded?");
+                 "The harness started no process for the script in time; a tool may block while it loads");
     forget_request(s);
     replace_zygote(s);
 }

@@ -36,7 +36,7 @@ static void tell_left_out(struct supervisor *s)
 {
     for (size_t i = 0; i < s->left_out_count; i++) {
         CLEANUP(free)
-        char *text = xasprintf("tools: %s: %s; it is left out", s->left_out[i].path, s->left_out[i].why);
+        char *text = xasprintf("tools: %s: %s; ignored", s->left_out[i].path, s->left_out[i].why);
         event_log(&s->notes, "error", text, strlen(text));
     }
 }
@@ -185,7 +185,7 @@ static char *death_of_zygote(int status)
 {
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
     if (WIFSIGNALED(status))
-        return xasprintf("the process that loads the tools was ended by signal %d (SIG%s)", WTERMSIG(status),
+        return xasprintf("the process that loads the tools was killed by signal %d (SIG%s)", WTERMSIG(status),
                          name ? name : "?");
     return xasprintf("the process that loads the tools ended with status %d", WEXITSTATUS(status));
 }
@@ -201,7 +201,7 @@ static void end_zygote(struct supervisor *s)
     }
     if (s->execution.running && !s->execution.over)
         execution_fail(&s->execution,
-                       "The harness lost the process it makes children from; the script was ended with it");
+                       "The harness lost the process that starts scripts; the script was killed with it");
 }
 
 void lose_file(struct supervisor *s)

@@ -127,7 +127,7 @@ int beneath_refuse(struct err *err, int code, const char *path)
         why = "is too long for a file name";
         break;
     case ENOSYS:
-        why = "cannot be opened safely: this kernel has no openat2 (Linux 5.6 or newer is needed)";
+        why = "cannot be opened safely: this kernel lacks openat2; use Linux 5.6 or newer";
         break;
     default:
         return err_set_errno(err, code, "%s", path);

@@ -207,7 +207,7 @@ void beneath_place_release(struct beneath_place *place)
 
 static int was_replaced(struct err *err, const char *path, size_t len)
 {
-    err_set(err, "%.*s was moved or replaced meanwhile", len > 200 ? 200 : (int)len, path);
+    err_set(err, "%.*s was moved or replaced during the call", len > 200 ? 200 : (int)len, path);
     if (err)
         err->code = ESTALE;
     return -1;

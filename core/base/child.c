@@ -633,9 +633,7 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
             err_set_errno(err, errno, "cannot start %s in %s", name, spec->cwd);
         else if (keyring_errno && *keyring_errno == -failed)
             err_set_errno(err, -failed,
-                          "cannot start %s: the kernel makes no keyring for it, so it would have yours"
-                          " (/proc/key-users has the quota)",
-                          name);
+                          "cannot start %s: cannot create a session keyring; /proc/key-users shows the quota", name);
         else
             err_set_errno(err, -failed, "cannot start %s", name);
         abandon(child);

@@ -45,7 +45,7 @@ static void format_wall(int64_t wall_us, const char *format, char out[CLOCK_STAM
     time_t when = (time_t)seconds;
     struct tm parts;
     if (!gmtime_r(&when, &parts) || strftime(out, CLOCK_STAMP_MAX, format, &parts) == 0)
-        BUG("cannot tell the date of %lld", (long long)wall_us);
+        BUG("cannot format the time %lld", (long long)wall_us);
 }
 
 struct clock *clock_system(void)

@@ -111,7 +111,7 @@ static struct doc *parse(const char *text, size_t len, bool comments, struct err
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         if (comments ? json_parse_commented(&arena, text, len, err) : json_parse(&arena, text, len, err)) {
             /* All that cJSON refuses alone. */
-            err_set(err, "half of a surrogate pair stands alone in a string");
+            err_set(err, "lone surrogate in a string");
             if (err)
                 for (err->line = 1; stop > plain; stop--)
                     err->line += stop[-1] == '\n';

@@ -120,7 +120,7 @@ int file_replace(const char *path, const void *bytes, size_t len, mode_t mode, s
         return err_set_errno(err, code, "cannot write %s", path);
     }
     if (sync_folder(folder))
-        return err_set_errno(err, errno, "cannot make %s last", path);
+        return err_set_errno(err, errno, "cannot sync %s", path);
     return 0;
 }
 

@@ -275,7 +275,7 @@ int json_members_next(struct json_members *scan, struct json_member *member)
     skip_space(scan);
     if (!scan->closer) {
         if (peek(scan) != '{') {
-            fail(scan, "no object begins here");
+            fail(scan, "an object is missing");
             return -1;
         }
         scan->closer = '}';

@@ -335,7 +335,7 @@ struct child *launcher_guard_start(struct loop *loop, const char *const *stop, c
     struct process_spec spec = {.argv = (const char *const *)argv, .env = env};
     struct child *guard = child_start(loop, &spec, &(struct child_ops){.control = ignore_line}, NULL, &err);
     if (!guard)
-        log_warn("%s has no guard: %s", stop[0], err.text);
+        log_warn("cannot start the guard of %s: %s", stop[0], err.text);
     argv_free(argv);
     return guard;
 }

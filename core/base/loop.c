@@ -378,7 +378,7 @@ struct loop *loop_new(struct clock *clock)
     loop->wake_us = -1;
     if (uv_loop_init(&loop->uv) || uv_timer_init(&loop->uv, &loop->wake) ||
         uv_async_init(&loop->uv, &loop->door, on_letters) || pthread_mutex_init(&loop->lock, NULL))
-        BUG("cannot make the event loop");
+        BUG("cannot create the event loop");
     loop->wake.data = loop;
     loop->door.data = loop;
     uv_unref((uv_handle_t *)&loop->door);
@@ -427,7 +427,7 @@ struct uv_loop_s *loop_uv(struct loop *loop)
 void loop_run(struct loop *loop)
 {
     if (loop->running)
-        BUG("the loop runs already");
+        BUG("the loop is already running");
     loop->running = true;
     while (!loop->stopping && (loop->fake ? run_virtual_round(loop) : run_round(loop)))
         ;
@@ -521,7 +521,7 @@ void loop_work_start(struct loop *loop, struct loop_work *work, void (*run)(stru
 {
     static pthread_once_t pool = PTHREAD_ONCE_INIT;
     if (work->impl)
-        BUG("the work is under way already");
+        BUG("the work is already running");
     pthread_once(&pool, start_pool);
     struct work_job *job = xcalloc(1, sizeof(*job));
     job->request.data = job;

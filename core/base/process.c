@@ -249,7 +249,7 @@ static void hear_line(void *user, const char *line)
         blame_limit(process, xasprintf("it was killed: it used more than %u MB of memory (%d MB when seen)",
                                        process->limits.memory_mb, number));
     else if (strcmp(line, "unseen") == 0)
-        blame_limit(process, xstrdup("it was killed: its memory could not be watched any more"));
+        blame_limit(process, xstrdup("it was killed: its memory use cannot be read"));
     else if (sscanf(line, "error %d", &number) == 1) {
         process->engine_works = process->reported = true;
         end->error = number;
@@ -372,7 +372,7 @@ struct process *process_start(struct loop *loop, const struct process_spec *spec
                               void *user, struct err *err)
 {
     if (spec->open == PROCESS_TERMINAL)
-        BUG("a process on the user's terminal does not run beside us");
+        BUG("a process on the user's terminal must run alone");
     struct process *process = new_process(loop, spec, ops, user);
     if (spec->guard && process->stop_argv)
         process->guard = launcher_guard_start(loop, spec->stop_argv, spec->stop_env);

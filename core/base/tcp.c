@@ -93,7 +93,7 @@ struct tcp_listener *tcp_listen(struct loop *loop, int take_fd, void (*ready)(vo
     int code = check_listening(take_fd);
     if (code) {
         close(take_fd);
-        err_set_errno(err, code, "that is no listening socket");
+        err_set_errno(err, code, "not a listening socket");
         return NULL;
     }
     struct tcp_listener *listener = xcalloc(1, sizeof(*listener));

@@ -231,7 +231,7 @@ int tree_copy_file(struct tree_copy *c, int from, const struct stat *st, int to,
     }
     int fd = create_file(c, to, name, mode_for(c, st->st_mode));
     if (fd < 0 && errno == EISDIR)
-        return err_set(err, "cannot put a file in the place of the folder %.300s", name);
+        return err_set(err, "cannot replace the folder %.300s with a file", name);
     if (fd < 0)
         return err_set_errno(err, errno, "cannot write %.300s", name);
     if (fill_file(c, from, st, to, fd) < 0) {

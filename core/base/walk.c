@@ -72,7 +72,7 @@ static bool is_cancelled(const struct walker *w)
 
 static int fail_cancelled(struct walker *w)
 {
-    err_set(w->err, "cancelled");
+    err_set(w->err, "canceled");
     if (w->err)
         w->err->code = ECANCELED;
     return -1;

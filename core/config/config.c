@@ -91,7 +91,8 @@ static int unknown_key(struct config_reader *reading, const char *within, const 
     if (near.best)
         err_set(reading->err, "unknown key \"%s%.60s\" (did you mean \"%s\"?)", within, value->key, near.best);
     else
-        err_set(reading->err, "unknown key \"%s%.60s\" (take it out, or see keyturn help config)", within, value->key);
+        err_set(reading->err, "unknown key \"%s%.60s\"; remove it (keyturn help config lists the keys)", within,
+                value->key);
     return config_at_line(reading, value);
 }
 
@@ -400,7 +401,7 @@ static int refuse_twins(struct config_reader *reading, const struct json *value)
         return 0;
     json_each (member, value) {
         if (value->type == JSON_OBJECT && hash_map_has(&names, member->key)) {
-            err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", member->key);
+            err_set(reading->err, "duplicate key \"%.60s\"; remove one", member->key);
             result = config_at_line(reading, member);
         } else {
             if (value->type == JSON_OBJECT)

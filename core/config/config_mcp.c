@@ -54,8 +54,7 @@ static void on_missing(void *user, const char *name)
 {
     struct server_entry *entry = user;
     if (!entry->spec->refused)
-        entry->spec->refused =
-            arena_printf(entry->arena, "the variable %.60s, which its entry names, is not set", name);
+        entry->spec->refused = arena_printf(entry->arena, "$%.60s is not set; its entry uses it", name);
 }
 
 static const char *expand(struct server_entry *entry, const char *text)
@@ -154,14 +153,14 @@ static int take_effects(struct server_entry *entry, const struct doc *value)
 static int take_type(struct server_entry *entry, const struct doc *value)
 {
     if (!doc_text(value) || strcmp(doc_text(value), "stdio") != 0)
-        entry->spec->refused = "only servers on stdio can be used";
+        entry->spec->refused = "only stdio servers are supported";
     return 0;
 }
 
 static int take_url(struct server_entry *entry, const struct doc *value)
 {
     (void)value;
-    entry->spec->refused = "it is named by an address; only servers on stdio can be used";
+    entry->spec->refused = "it has a URL; only stdio servers are supported";
     return 0;
 }
 
@@ -177,7 +176,7 @@ static int take_nothing(struct server_entry *entry, const struct doc *value)
 static int take_note(struct server_entry *entry, const struct doc *value)
 {
     entry->spec->note =
-        arena_printf(entry->arena, "%s%s\"%.60s\" means nothing here", entry->spec->note ? entry->spec->note : "",
+        arena_printf(entry->arena, "%s%s\"%.60s\" has no effect", entry->spec->note ? entry->spec->note : "",
                      entry->spec->note ? ", " : "", doc_key(value));
     return 0;
 }
@@ -204,7 +203,7 @@ static int take_key(struct server_entry *entry, const struct doc *value)
         err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\" (did you mean \"%s\"?)", entry->spec->name,
                 doc_key(value), near.best);
     else
-        err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\" (take it out, or see keyturn help config)",
+        err_set(entry->err, "unknown key \"mcpServers.%.60s.%.60s\"; remove it (keyturn help config lists the keys)",
                 entry->spec->name, doc_key(value));
     return at_line(entry, value);
 }
@@ -246,7 +245,7 @@ static int read_servers(struct arena *arena, struct mcp_specs *specs, const stru
             .arena = arena, .first_line = first_line, .spec = &spec, .foreign = foreign, .err = err};
         for (size_t i = 0; i < specs->count; i++)
             if (strcmp(specs->items[i].name, spec.name) == 0) {
-                err_set(err, "there is a tool server named \"%.60s\" already", spec.name);
+                err_set(err, "duplicate MCP server \"%.60s\"; rename or remove one", spec.name);
                 return at_line(&entry, value);
             }
         if (read_entry(&entry, value))

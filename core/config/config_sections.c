@@ -58,11 +58,10 @@ static int take_key_env(struct config_reader *reading, const struct json *value)
     reading->model->key_env = config_keep(reading, value);
     if (names_variable(reading->model->key_env))
         return 0;
-    err_set(
-        reading->err,
-        "\"key_env\" of the model \"%.60s\" is no name of an environment variable (the key itself does not belong in "
-        "the file)",
-        reading->model->name);
+    err_set(reading->err,
+            "\"key_env\" of the model \"%.60s\" is not the name of an environment variable; put the key into a "
+            "variable, not into the file",
+            reading->model->name);
     return config_at_line(reading, value);
 }
 
@@ -88,8 +87,7 @@ static int take_options(struct config_reader *reading, const struct json *value)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     const char *bad = live_bad_option(value);
     if (bad) {
-        err_set(reading->err, "\"models.%.60s.options.%.60s\" is not for the config file to say (take it out)",
-                reading->model->name, bad);
+        err_set(reading->err, "\"models.%.60s.options.%.60s\" is set by Keyturn; remove it", reading->model->name, bad);
         return config_at_line(reading, value);
     }
     json_write(&text, value, JSON_COMPACT);
@@ -177,15 +175,14 @@ static int take_model_entry(struct config_reader *reading, const struct json *va
     if (config_walk(reading, within, value, model_keys, COUNT_OF(model_keys)))
         return -1;
     if (!reading->model->provider) {
-        err_set(
-            reading->err,
-            "the model \"%.60s\" has no \"provider\" (say \"anthropic\", \"openai\", or \"scripted\" and a \"file\")",
-            value->key);
+        err_set(reading->err,
+                "the model \"%.60s\" has no \"provider\"; set it to \"anthropic\" or \"openai\", or to \"scripted\" "
+                "with a \"file\"",
+                value->key);
         return config_at_line(reading, value);
     }
     if (reading->model->key_env && reading->model->key_command) {
-        err_set(reading->err, "the model \"%.60s\" has \"key_env\" and \"key_command\" (take one of them out)",
-                value->key);
+        err_set(reading->err, "the model \"%.60s\" has \"key_env\" and \"key_command\"; remove one", value->key);
         return config_at_line(reading, value);
     }
     return 0;
@@ -223,7 +220,7 @@ static char *key_of_command(const struct config_model *model, struct err *err)
     struct err why = ERR_INIT;
     if (process_read_in_terminal(&(struct process_spec){.argv = argv, .open = PROCESS_TERMINAL}, &said,
                                  KEY_COMMAND_BYTES_MAX, &end, &why)) {
-        err_set(err, "the key_command of the model \"%.60s\" cannot be started: %s", model->name, why.text);
+        err_set(err, "cannot start the key_command of the model \"%.60s\": %s", model->name, why.text);
         return NULL;
     }
     return key_command_read(model->name, &said, end.exit_code, err);
@@ -296,7 +293,7 @@ static int take_texts(struct config_reader *reading, const struct json *value, c
     size_t count = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING || !item->len) {
-            err_set(reading->err, "\"%s%s\" must hold texts, one of them is %s", within, value->key,
+            err_set(reading->err, "\"%s%s\" must be a list of strings, one of them is %s", within, value->key,
                     item->type == JSON_STRING ? "empty" : json_type_name(item->type));
             return config_at_line(reading, item);
         }
@@ -390,13 +387,12 @@ static int take_env(struct config_reader *reading, const struct json *value)
     size_t count = 0;
     json_each (item, value) {
         if (item->type != JSON_STRING || !is_variable(item->key)) {
-            err_set(reading->err, "\"workspace.env\" must hold names of variables and texts, which \"%.60s\" is not",
+            err_set(reading->err, "\"workspace.env.%.60s\" must be the name of a variable with a string as its value",
                     item->key);
             return config_at_line(reading, item);
         }
         if (names_nothing(item->text)) {
-            err_set(reading->err, "\"workspace.env\": the text of \"%.60s\" has a ${} that names no variable",
-                    item->key);
+            err_set(reading->err, "\"workspace.env.%.60s\" has a ${} without the name of a variable", item->key);
             return config_at_line(reading, item);
         }
         struct naming naming = {reading, item};

@@ -86,8 +86,8 @@ static int lock_file(int fd, struct err *err)
         errno == ENOSYS)
         return 0;
     if (errno == EAGAIN || errno == EACCES)
-        return err_set(err, "another keyturn is writing this session (end that one first)");
-    return err_set_errno(err, errno, "the session file could not be locked");
+        return err_set(err, "another keyturn is writing this session; end that one first");
+    return err_set_errno(err, errno, "cannot lock the session file");
 }
 
 bool journal_held(const char *path)
@@ -106,7 +106,7 @@ struct journal *journal_create(const char *path, struct clock *clock, struct err
         if (errno == EEXIST)
             err_set(err, "the file exists already (a recording never overwrites)");
         else
-            err_set_errno(err, errno, "the session file could not be made");
+            err_set_errno(err, errno, "cannot create the session file");
         return NULL;
     }
     if (lock_file(fd, err) < 0)
@@ -122,7 +122,7 @@ static int resume_from(struct journal *journal, const struct journal_reader *rea
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     size_t count = journal_count(reader);
     if (journal_stopped(reader)) {
-        err_set(err, "this line is no event, and a session is not continued behind one");
+        err_set(err, "this line is not an event, so the session cannot be resumed");
         if (err)
             err->line = journal_line_number(reader, count - 1);
         return -1;
@@ -142,10 +142,10 @@ static int resume_from(struct journal *journal, const struct journal_reader *rea
     bool newline = true;
     journal->len = (off_t)journal_good_length(reader, &newline);
     if (ftruncate(journal->fd, journal->len) < 0)
-        return err_set_errno(err, errno, "the cut last line could not be taken off");
+        return err_set_errno(err, errno, "cannot remove the incomplete last line");
     if (!newline) {
         if (file_write_all(journal->fd, "\n", 1) < 0)
-            return err_set_errno(err, errno, "the last line could not be ended");
+            return err_set_errno(err, errno, "cannot end the last line");
         journal->len++;
     }
     return 0;
@@ -155,7 +155,7 @@ struct journal *journal_resume(const char *path, struct clock *clock, struct err
 {
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
     if (fd < 0) {
-        err_set_errno(err, errno, "the session file could not be opened for writing");
+        err_set_errno(err, errno, "cannot open the session file for writing");
         return NULL;
     }
     struct journal *journal = journal_new(fd, path, clock);
@@ -174,9 +174,9 @@ int journal_sync(struct journal *journal, struct err *err)
     if (journal->fd < 0)
         return 0;
     if (sync_fd(journal->fd) < 0)
-        return err_set_errno(err, errno, "the session file could not be synced");
+        return err_set_errno(err, errno, "cannot sync the session file");
     if (!journal->named && sync_folder(journal->path) < 0)
-        return err_set_errno(err, errno, "the folder of the session file could not be synced");
+        return err_set_errno(err, errno, "the folder of cannot sync the session file");
     journal->named = true;
     return 0;
 }
@@ -208,11 +208,11 @@ static int cut_back(struct journal *journal)
 static int write_lines(struct journal *journal, bool durable, struct err *err)
 {
     if (journal->torn && cut_back(journal) < 0)
-        return err_set_errno(err, errno, "half a line at the end of the session file could not be taken off");
+        return err_set_errno(err, errno, "cannot remove the incomplete last line of the session file");
     if (file_write_all(journal->fd, journal->lines.buf, journal->lines.len) < 0) {
         int code = errno;
         cut_back(journal);
-        return err_set_errno(err, code, "the session file could not be written");
+        return err_set_errno(err, code, "cannot write the session file");
     }
     if (durable && journal_sync(journal, err) < 0) {
         cut_back(journal);

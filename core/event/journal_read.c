@@ -134,13 +134,13 @@ static int check_first_line(const struct journal_reader *reader, struct err *err
     if (event_decode(&event, &arena, line, len, err) < 0)
         result = -1;
     else if (event.type != EVENT_SESSION_STARTED)
-        result = err_set(err, "the first line must be session.started, not %.80s (is this a transcript of keyturn?)",
+        result = err_set(err, "not a Keyturn transcript: the first line must be session.started, not %.80s",
                          event.type_name);
     else if (event.session_started.v > JOURNAL_VERSION)
-        result = err_set(err, "the transcript has version %lld and this program reads %d (a newer keyturn can)",
+        result = err_set(err, "the transcript has version %lld, and this program reads %d; use a newer keyturn",
                          (long long)event.session_started.v, JOURNAL_VERSION);
     else if (event.session_started.v != JOURNAL_VERSION)
-        result = err_set(err, "session.started must say \"v\":%d", JOURNAL_VERSION);
+        result = err_set(err, "session.started must have \"v\":%d", JOURNAL_VERSION);
     if (result < 0 && err)
         err->line = journal_line_number(reader, 0);
     return result;
@@ -161,7 +161,7 @@ static struct journal_reader *reader_ready(struct journal_reader *reader, struct
     /* Check before indexing: the first newline of a sparse file may be a gigabyte away. */
     size_t look = reader->len < 4096 ? reader->len : 4096;
     if (look && memchr(reader->bytes, '\0', look)) {
-        err_set(err, "this is no text file, let alone a transcript");
+        err_set(err, "not a text file");
     } else {
         index_rest(reader);
         index_trim(reader);
@@ -176,16 +176,16 @@ struct journal_reader *journal_open(const char *path, struct err *err)
 {
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        err_set_errno(err, errno, "the file could not be opened");
+        err_set_errno(err, errno, "cannot open the file");
         return NULL;
     }
     struct stat st;
     if (fstat(fd, &st) < 0) {
-        err_set_errno(err, errno, "the file could not be read");
+        err_set_errno(err, errno, "cannot read the file");
         return NULL;
     }
     if (!S_ISREG(st.st_mode)) {
-        err_set(err, S_ISDIR(st.st_mode) ? "this is a folder, not a transcript" : "this is no regular file");
+        err_set(err, S_ISDIR(st.st_mode) ? "this is a folder, not a transcript" : "not a regular file");
         return NULL;
     }
     size_t len = (size_t)st.st_size;
@@ -193,7 +193,7 @@ struct journal_reader *journal_open(const char *path, struct err *err)
     if (len) {
         bytes = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
         if (bytes == MAP_FAILED) {
-            err_set_errno(err, errno, "the file could not be mapped");
+            err_set_errno(err, errno, "cannot map the file");
             return NULL;
         }
     }
@@ -338,6 +338,6 @@ int journal_event_short(const struct journal_reader *reader, size_t index, struc
     size_t len;
     journal_line(reader, index, &len);
     if (len > SHOWN_MAX)
-        return err_set(err, "it is too long to be shown");
+        return err_set(err, "it is too long to show");
     return read_event(reader, index, event, arena, event_decode_short, err);
 }

@@ -91,7 +91,7 @@ static int read_at(const struct look *look, size_t from, size_t want, struct str
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return err_set_errno(err, errno, "the file could not be read");
+            return err_set_errno(err, errno, "cannot read the file");
         if (got == 0)
             break;
         strbuf_set_len(out, out->len + (size_t)got);
@@ -185,9 +185,9 @@ int journal_summary_read(struct journal_summary *peek, const char *path, struct 
     size_t head = 0;
     *peek = (struct journal_summary){0};
     if (fd < 0 || fstat(fd, &st) < 0)
-        return err_set_errno(err, errno, "the file could not be opened");
+        return err_set_errno(err, errno, "cannot open the file");
     if (!S_ISREG(st.st_mode))
-        return err_set(err, "this is no regular file");
+        return err_set(err, "not a regular file");
     struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};
     if (look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err))) {
         journal_summary_release(peek);

@@ -122,17 +122,17 @@ struct session_turn *fold_turn(const struct fold *fold)
     struct session_turn *turn = newest_turn(fold->session);
     int64_t number = fold->event->turn;
     if (number < 0 || number >= UINT32_MAX) {
-        fold_fault(fold, "no turn can have the number %lld", (long long)number);
+        fold_fault(fold, "invalid turn number %lld", (long long)number);
         return NULL;
     }
     if (number == 0) {
         if (!turn)
-            fold_fault(fold, "no turn has begun");
+            fold_fault(fold, "no turn has started");
     } else if (!turn || number > turn->number) {
         fold_fault(fold, "turn %lld never started", (long long)number);
         turn = add_turn(fold, (uint32_t)number);
     } else if (number < turn->number) {
-        fold_fault(fold, "turn %lld is over, turn %u has begun", (long long)number, turn->number);
+        fold_fault(fold, "turn %lld is over, turn %u has started", (long long)number, turn->number);
         return NULL;
     }
     if (turn && turn->finished_seq) {
@@ -150,7 +150,7 @@ uint32_t fold_step(const struct fold *fold, struct session_turn *turn, int64_t n
     if (number == 0)
         number = last && !session->steps[end - 1].responded_seq ? last : (int64_t)last + 1;
     if (number < 0 || number >= UINT32_MAX) {
-        fold_fault(fold, "no step can have the number %lld", (long long)number);
+        fold_fault(fold, "invalid step number %lld", (long long)number);
         return SESSION_NONE;
     }
     if (number > last) {
@@ -187,7 +187,7 @@ static void session_started(const struct fold *fold)
     struct session *session = fold->session;
     const struct event_session_started *e = &fold->event->session_started;
     if (session->started_seq) {
-        fold_fault(fold, "the session has begun already");
+        fold_fault(fold, "the session has already started");
         return;
     }
     session->started_seq = session->tools_seq = fold->seq;
@@ -215,13 +215,13 @@ static void turn_started(const struct fold *fold)
     if (number == 0) /* written by hand */
         number = turn && !turn->started_seq ? last : (int64_t)last + 1;
     if (number < 0 || number >= UINT32_MAX) {
-        fold_fault(fold, "no turn can have the number %lld", (long long)number);
+        fold_fault(fold, "invalid turn number %lld", (long long)number);
         return;
     }
     if (number > last) {
         turn = add_turn(fold, (uint32_t)number);
     } else if (number < last || turn->started_seq) {
-        fold_fault(fold, "turn %lld has begun already", (long long)number);
+        fold_fault(fold, "turn %lld has already started", (long long)number);
         return;
     }
     turn->started_seq = fold->seq;
@@ -287,7 +287,7 @@ static uint32_t unanswered_step(const struct fold *fold, struct session_turn *tu
     uint32_t row = turn ? fold_step(fold, turn, number) : SESSION_NONE;
     if (row == SESSION_NONE || !fold->session->steps[row].responded_seq)
         return row;
-    fold_fault(fold, "step %u has its answer", fold->session->steps[row].number);
+    fold_fault(fold, "step %u was already answered", fold->session->steps[row].number);
     return SESSION_NONE;
 }
 
@@ -408,7 +408,7 @@ static void released(const struct fold *fold)
 {
     struct session *session = fold->session;
     if (!session->held_seq)
-        fold_fault(fold, "nothing is held");
+        fold_fault(fold, "the turn is not paused");
     end_hold(fold);
 }
 
@@ -495,7 +495,7 @@ static void check_seq(struct fold *fold)
     bool fits = seq >= 1 && seq < UINT32_MAX;
     fold->seq = fits ? (uint32_t)seq : last + 1 < UINT32_MAX ? (uint32_t)(last + 1) : UINT32_MAX - 1;
     if (!fits)
-        fold_fault(fold, "no event can have the seq %lld", (long long)seq);
+        fold_fault(fold, "invalid seq %lld", (long long)seq);
     else if (seq <= last)
         fold_fault(fold, "seq %lld comes after %lld", (long long)seq, (long long)last);
     if (fold->seq > last)
@@ -508,7 +508,7 @@ static void check_time(struct fold *fold)
     if (fold->t < 0) /* not recorded */
         fold->t = session->last_t;
     if (fold->t < session->last_t)
-        fold_fault(fold, "its time lies before that of the event before");
+        fold_fault(fold, "its time is earlier than that of the previous event");
     else
         session->last_t = fold->t;
 }

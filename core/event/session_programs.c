@@ -52,7 +52,7 @@ static struct session_program *need_program(const struct fold *fold, const char 
     uint32_t row = session_find_program(fold->session, id);
     if (row != SESSION_NONE)
         return &fold->session->programs[row];
-    fold_fault(fold, "no program %.40s was started", shown(id));
+    fold_fault(fold, "unknown program %.40s", shown(id));
     return NULL;
 }
 
@@ -65,9 +65,9 @@ void fold_program_started(const struct fold *fold)
     if (!id)
         fold_fault(fold, "the program has no id");
     if (before != SESSION_NONE && session_program_running(session, before))
-        fold_fault(fold, "program %.40s runs already", shown(e->program));
+        fold_fault(fold, "program %.40s is already running", shown(e->program));
     if (e->call && *e->call && call == SESSION_NONE)
-        fold_fault(fold, "no answer asked for call %.40s", shown(e->call));
+        fold_fault(fold, "unknown call %.40s", shown(e->call));
     GROW(session->programs, session->program_count, session->program_room);
     uint32_t row = session->program_count++;
     session->programs[row] = (struct session_program){.id = id,
@@ -142,7 +142,7 @@ void fold_program_ended(const struct fold *fold)
     if (!program)
         return;
     if (program->ended_seq) {
-        fold_fault(fold, "program %.40s has ended already", shown(e->program));
+        fold_fault(fold, "program %.40s has already ended", shown(e->program));
         return;
     }
     program->ended_seq = fold->seq;

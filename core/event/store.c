@@ -46,7 +46,7 @@ static const char *const migrations[] = {
 
 static int store_failed(struct store *store, struct err *err)
 {
-    return err_set(err, "the store could not be used: %s", sqlite3_errmsg(store->db));
+    return err_set(err, "cannot use the database: %s", sqlite3_errmsg(store->db));
 }
 
 /* ---- statements ---- */
@@ -84,13 +84,13 @@ static sqlite3_stmt *prepare(struct store *store, const char *sql)
 static void bind_text(sqlite3_stmt *statement, int place, const char *text)
 {
     if (sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC) != SQLITE_OK)
-        BUG("parameter %d of a statement could not be bound", place);
+        BUG("cannot bind parameter %d of a statement", place);
 }
 
 static void bind_int(sqlite3_stmt *statement, int place, int64_t number)
 {
     if (sqlite3_bind_int64(statement, place, number) != SQLITE_OK)
-        BUG("parameter %d of a statement could not be bound", place);
+        BUG("cannot bind parameter %d of a statement", place);
 }
 
 static char *column_text(sqlite3_stmt *statement, int place)
@@ -137,8 +137,8 @@ static int migrate(struct store *store, struct err *err)
     if (execute(store, "BEGIN IMMEDIATE") < 0 || read_version(store, &version) < 0)
         return store_failed(store, err);
     if (version > newest || version < 0)
-        return err_set(err, "the store was written by a newer keyturn (its schema is %d, this program knows %d)",
-                       version, newest);
+        return err_set(err, "the database was written by a newer keyturn (schema %d, this program knows %d)", version,
+                       newest);
     for (; version < newest; version++)
         if (execute(store, migrations[version]) < 0)
             return store_failed(store, err);
@@ -163,7 +163,7 @@ static int make_private(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
     if (fd < 0)
-        return err_set_errno(err, errno, "the store could not be opened");
+        return err_set_errno(err, errno, "cannot open the database");
     close(fd);
     return 0;
 }
@@ -185,12 +185,12 @@ struct store *store_open(const char *path, struct err *err)
         }
         code = sqlite3_errcode(store->db) & 0xff;
     } else {
-        err_set(err, "the store could not be opened: %s", store->db ? sqlite3_errmsg(store->db) : "out of memory");
+        err_set(err, "cannot open the database: %s", store->db ? sqlite3_errmsg(store->db) : "out of memory");
     }
     if (code == SQLITE_NOTADB)
-        err_set(err, "this is not a database (move it away and keyturn makes a new one)");
+        err_set(err, "not a database; move it away, and keyturn creates a new one");
     else if (code == SQLITE_CORRUPT)
-        err_set(err, "the store is damaged (move it away and keyturn makes a new one; only memory is forgotten)");
+        err_set(err, "the database is damaged; move it away, and keyturn creates a new one (only memory is lost)");
     store_close(store);
     return NULL;
 }

@@ -123,7 +123,7 @@ static void on_ponged(void *user, const struct rpc_message *answer, const char *
 {
     struct mcp_server *server = user;
     if (!answer && server->peer)
-        mcp_server_stop(server, false, "it does not answer any more: %s", why);
+        mcp_server_stop(server, false, "it no longer responds: %s", why);
 }
 
 /* Pings a server that owes an answer. The newer protocol has no ping. */
@@ -164,7 +164,7 @@ static bool decline(struct mcp_call *call, const struct json *result)
 static void finish_failed(struct mcp_call *call, const char *said)
 {
     if (call->asked.len)
-        finish_error(call, false, "the tool server %s asks for input, which keyturn cannot give: %s\n(%s)",
+        finish_error(call, false, "MCP server %s requested input, which Keyturn does not support: %s\n(%s)",
                      server_of(call)->spec->name, call->asked.buf, said);
     else
         finish_error(call, false, "%s", said);
@@ -205,8 +205,8 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
     if (!answer && call->rehearsed) {
         finish_failed(call, why); /* the dry run failed: the model gets the reason, and the user gets no question */
     } else if (!answer) {
-        finish_error(call, false, "the tool server %s: %s%s", server->spec->name, why,
-                     call->tool->class.bits ? "; whether the call was carried out is not known" : "");
+        finish_error(call, false, "MCP server %s: %s%s", server->spec->name, why,
+                     call->tool->class.bits ? "; the call may have run" : "");
     } else if (answer->kind == RPC_ERROR) {
         finish_failed(call, answer->text);
     } else if (answer->line_len > RPC_LONG) {
@@ -222,7 +222,7 @@ static void on_answered(void *user, const struct rpc_message *answer, const char
 static void waited_enough(struct loop_timer *timer)
 {
     struct mcp_call *call = CONTAINER_OF(timer, struct mcp_call, timer);
-    finish_error(call, false, "the tool server %s is not ready", server_of(call)->spec->name);
+    finish_error(call, false, "MCP server %s is not ready", server_of(call)->spec->name);
 }
 
 static double limit_s(const struct mcp_call *call)
@@ -251,8 +251,8 @@ static void send_call(struct mcp_call *call, const char *more)
 static const char *refused(const struct mcp_tool *tool)
 {
     if (tool->gone)
-        return "the server has taken this tool back";
-    return tool->heir ? "the server has changed this tool meanwhile (the next turn has it as it is now)" : NULL;
+        return "the server removed this tool";
+    return tool->heir ? "the server changed this tool; the next turn has the new version" : NULL;
 }
 
 /* Sends the call, or lets it wait for its server. */
@@ -267,7 +267,7 @@ static void place_call(struct mcp_call *call, enum stage stage, char *take_argum
     } else if (server->state == MCP_READY && server->peer) {
         send_call(call, "");
     } else if (server->state == MCP_FAILED || server->closing) {
-        finish_error(call, true, "the tool server %s is gone: %s", server->spec->name,
+        finish_error(call, true, "MCP server %s is not running: %s", server->spec->name,
                      server->why ? server->why : "closed");
     } else {
         loop_timer_start(server->loop, &call->timer, loop_now_us(server->loop) + (int64_t)(limit_s(call) * 1e6),
@@ -296,7 +296,7 @@ void mcp_calls_failed(struct mcp_server *server, const char *why)
     for (struct mcp_call *call = server->calls, *next; call; call = next) {
         next = call->next;
         if (waits(call))
-            finish_error(call, true, "the tool server %s is gone: %s", server->spec->name, why);
+            finish_error(call, true, "MCP server %s is not running: %s", server->spec->name, why);
     }
 }
 
@@ -405,7 +405,7 @@ static void after_read(struct mcp_call *call)
 static void after_patch(struct mcp_call *call)
 {
     if (call->failed)
-        finish_error(call, true, "the server's dry run was none: %s", call->err.text);
+        finish_error(call, true, "the server does not support a dry run: %s", call->err.text);
     else if (call->set && mcp_preview_changes(call->set))
         propose(call);
     else {
@@ -420,7 +420,7 @@ static void job_done(struct loop_work *work)
 {
     struct mcp_call *call = CONTAINER_OF(work, struct mcp_call, work);
     if (call->cancelled)
-        finish_error(call, false, "cancelled");
+        finish_error(call, false, "canceled");
     else if (call->stage == STAGE_READ)
         after_read(call);
     else if (call->stage == STAGE_PATCH)
@@ -428,7 +428,7 @@ static void job_done(struct loop_work *work)
     else if (call->stage == STAGE_CONTENT)
         after_result(call);
     else if (call->failed && call->stage == STAGE_VERIFY)
-        finish_error(call, false, "the server says that it is done, but %s (the old content was kept)", call->err.text);
+        finish_error(call, false, "the server reported success, but %s (the old content is saved)", call->err.text);
     else if (call->failed)
         finish_error(call, false, "nothing was written: %s", call->err.text);
     else {
@@ -547,9 +547,9 @@ void mcp_call_cancel(struct tool_run *run)
         return; /* the job finishes the call when it returns */
     if (call->request && server->peer) {
         mcp_peer_forget(server->peer, call->request);
-        give_up(server, call->request, deadline_remaining_s(&run->deadline) > 0 ? "cancelled" : "timeout");
+        give_up(server, call->request, deadline_remaining_s(&run->deadline) > 0 ? "canceled" : "timeout");
     }
-    finish_error(call, false, "cancelled");
+    finish_error(call, false, "canceled");
 }
 
 void mcp_calls_progress(struct mcp_server *server, const struct json *params)

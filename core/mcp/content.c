@@ -106,7 +106,7 @@ static void add_others(struct json_writer *w, const struct json *content)
 static void reply_failed(struct tool_reply *reply, const char *text)
 {
     size_t len = utf8_prefix(text, strlen(text), PIECE_CHARS); /* longer text is of no use */
-    tool_reply_error(reply, "%.*s", *text ? (int)len : INT_MAX, *text ? text : "the tool failed and did not say why");
+    tool_reply_error(reply, "%.*s", *text ? (int)len : INT_MAX, *text ? text : "the tool failed without a message");
 }
 
 void mcp_content_reply(const struct json *result, struct tool_reply *reply)
@@ -114,11 +114,11 @@ void mcp_content_reply(const struct json *result, struct tool_reply *reply)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct strbuf out = STRBUF_INIT;
     if (!result || result->type != JSON_OBJECT) {
-        tool_reply_error(reply, "the server's answer is no result");
+        tool_reply_error(reply, "the server's answer has no result");
         return;
     }
     if (strcmp(json_str(json_get(result, "resultType"), "complete"), "complete") != 0) {
-        tool_reply_error(reply, "the server gave no complete answer");
+        tool_reply_error(reply, "the server's answer is incomplete");
         return;
     }
     mcp_content_text(result, &text);
@@ -155,7 +155,7 @@ void mcp_input_write(struct strbuf *out, const struct json *result)
         before = "\n";
     }
     if (!*before)
-        strbuf_addstr(out, "it does not say what");
+        strbuf_addstr(out, "no message");
 }
 
 bool mcp_input_decline(struct strbuf *out, const struct json *result)
@@ -189,7 +189,7 @@ static char *clean_path(struct beneath *root, const char *path, const char *cwd,
 {
     if (*path != '~' && (*path == '/' || !cwd))
         return beneath_clean(root, path, err);
-    err_set(err, "%.200s is not a path from the workspace", path);
+    err_set(err, "%.200s is not a path in the project", path);
     return NULL;
 }
 
@@ -292,7 +292,7 @@ int mcp_preview_check(const struct change_set *set, struct beneath *root, int af
         if (!found)
             return -1;
         if (!same)
-            return err_set(err, after ? "%.200s is not what was approved" : "%.200s was changed", change->path);
+            return err_set(err, after ? "%.200s differs from what was approved" : "%.200s was changed", change->path);
     }
     return 0;
 }
@@ -326,7 +326,7 @@ void mcp_preview_name(struct strbuf *out, struct beneath *root, const struct jso
         else if (there && strcmp(path, ".") != 0)
             strbuf_addf(out, "%s is %s now\n", path, beneath_kind(st.st_mode));
         else if (!there && named && err.code == ENOENT)
-            strbuf_addf(out, "%s is not there now\n", path);
+            strbuf_addf(out, "%s does not exist now\n", path);
         else
             continue;
         count++;

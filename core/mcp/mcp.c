@@ -275,10 +275,10 @@ struct mcp_offer mcp_offer(const struct mcp *mcp, size_t server, size_t index)
 void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
 {
     CLEANUP(free) char *why = redact_copy(status->why); /* it may hold the server's last output */
-    strbuf_addf(out, "tool server %s: ", status->name);
+    strbuf_addf(out, "MCP server %s: ", status->name);
     switch (status->state) {
     case MCP_OFF:
-        strbuf_addstr(out, "switched off");
+        strbuf_addstr(out, "disabled");
         break;
     case MCP_STARTING:
         strbuf_addstr(out, "not ready yet");
@@ -286,13 +286,13 @@ void mcp_status_write(struct strbuf *out, const struct mcp_status *status)
     case MCP_READY:
         strbuf_addf(out, "ready, %zu tool%s", status->tool_count, status->tool_count == 1 ? "" : "s");
         if (status->news)
-            strbuf_addstr(out, ": the next turn has what is new");
+            strbuf_addstr(out, "; the next turn has the new tools");
         break;
     case MCP_PAUSING:
-        strbuf_addf(out, "%s; it is started again", why);
+        strbuf_addf(out, "%s; restarting", why);
         break;
     case MCP_FAILED:
-        strbuf_addf(out, "not available: %s", why);
+        strbuf_addf(out, "failed: %s", why);
         break;
     }
 }

@@ -92,15 +92,15 @@ static char *refuse_offer(const struct json *offer, const struct json *schema)
     struct err err = ERR_INIT;
     const struct json *execution = json_get(offer, "execution");
     if (!schema || schema->type != JSON_OBJECT)
-        return xstrdup("it has no schema of its arguments");
+        return xstrdup("it has no schema for its arguments");
     if (schema->src_len > SCHEMA_BYTES_MAX)
         return xasprintf("the schema of its arguments has more than %u KiB", SCHEMA_BYTES_MAX >> 10);
     if (strcmp(json_str(json_get(schema, "type"), "object"), "object") != 0)
-        return xstrdup("its arguments are no object");
+        return xstrdup("its arguments are not an object");
     if (schema_check(schema, &err))
-        return xasprintf("the schema of its arguments cannot be used: %.200s", err.text);
+        return xasprintf("invalid schema of its arguments: %.200s", err.text);
     if (strcmp(json_str(json_get(execution, "taskSupport"), ""), "required") == 0)
-        return xstrdup("it can be called as a task only");
+        return xstrdup("it runs only as a task, which Keyturn does not support");
     return NULL;
 }
 
@@ -140,7 +140,7 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
         .data = tool,
     };
     if (tool->left_out)
-        mcp_server_log(tool->server, "a tool is left out: ", tool->left_out, strlen(tool->left_out));
+        mcp_server_log(tool->server, "ignored a tool: ", tool->left_out, strlen(tool->left_out));
 }
 
 static struct mcp_tool *make_tool(struct mcp_server *server, const char *name, char *take_qualified,
@@ -177,7 +177,7 @@ static void compare_tool(struct mcp_server *server, struct mcp_tool *tool, const
     } else if (changed && tool->heir) {
         fill_tool(tool->heir, offer);
     } else if (changed) {
-        log_warn("tool server %s: it changed its tool %s: refused until the next turn", server->spec->name,
+        log_warn("MCP server %s: it changed its tool %s; calls fail until the next turn", server->spec->name,
                  tool->qualified);
         tool->heir = make_tool(server, tool->name, xstrdup(tool->qualified), offer);
     }
@@ -199,15 +199,15 @@ static void take_offer(struct mcp_server *server, const struct json *offer)
     const char *name = json_str(json_get(offer, "name"), "");
     struct mcp_tool *known = find_tool(server, name);
     if (!*name || strlen(name) > NAME_BYTES_MAX)
-        mcp_server_log(server, "a tool without a usable name is left out", "", 0);
+        mcp_server_log(server, "ignored a tool without a usable name", "", 0);
     else if (known && known->seen == server->listing.number)
-        mcp_server_log(server, "a tool is offered twice: ", name, strlen(name));
+        mcp_server_log(server, "ignored a duplicate tool: ", name, strlen(name));
     else if (known)
         compare_tool(server, known, offer);
     else if (take_room(server, offer))
         add_tool(server, name, offer);
     else
-        mcp_server_log(server, "more tools than a session can have; left out: ", name, strlen(name));
+        mcp_server_log(server, "tool limit reached; ignored: ", name, strlen(name));
 }
 
 /* ---- the session's tools ---- */
@@ -247,7 +247,7 @@ static void register_tool(struct mcp_tool *tool, bool had, struct registry *regi
 {
     struct err err = ERR_INIT;
     if (wanted(tool) && (had ? registry_replace : registry_add)(registry, &tool->tool, &err)) {
-        log_warn("tool server %s: %s", tool->server->spec->name, err.text);
+        log_warn("MCP server %s: %s", tool->server->spec->name, err.text);
         tool->left_out = xstrdup(err.text);
     }
     tool->registered = wanted(tool);
@@ -276,7 +276,7 @@ static void end_list(struct mcp_server *server)
     for (size_t i = 0; i < server->tool_count; i++) {
         struct mcp_tool *tool = server->tools[i];
         if (tool->seen != listing->number && !tool->gone)
-            log_warn("tool server %s: its tool %s is gone", server->spec->name, tool->qualified);
+            log_warn("MCP server %s: it removed its tool %s", server->spec->name, tool->qualified);
         tool->gone = tool->seen != listing->number;
     }
     hash_map_release(&listing->cursors);
@@ -294,7 +294,7 @@ static const char *next_cursor(struct mcp_server *server, const struct json *res
     if (!cursor)
         return NULL;
     if (hash_map_has(&listing->cursors, cursor) || ++listing->pages >= PAGES_MAX || strlen(cursor) > SCHEMA_BYTES_MAX) {
-        mcp_server_log(server, "its list of tools has no end: what came so far counts", "", 0);
+        mcp_server_log(server, "its tool list does not end; using the first part", "", 0);
         return NULL;
     }
     hash_map_put(&listing->cursors, cursor, 1);
@@ -308,7 +308,7 @@ static void on_page(void *user, const struct rpc_message *answer, const char *wh
         return;
     if (!answer || answer->kind == RPC_ERROR) {
         if (server->state == MCP_READY) { /* this listing only checked for changes */
-            mcp_server_log(server, "its tools cannot be listed again: ", answer ? answer->text : why,
+            mcp_server_log(server, "cannot refresh its tools: ", answer ? answer->text : why,
                            strlen(answer ? answer->text : why));
             mcp_list_release(server);
         } else {

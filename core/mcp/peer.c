@@ -179,7 +179,7 @@ static void take_noise(struct mcp_peer *peer, const char *text, size_t len)
 {
     peer->ops->noise(peer->user, text, len);
     if (++peer->noise > NOISE_MAX)
-        break_off(peer, "it keeps writing what is no message of the protocol to its standard output");
+        break_off(peer, "it keeps printing text that is not JSON-RPC to its standard output");
 }
 
 static void take_unasked(struct mcp_peer *peer, const struct rpc_message *message)

@@ -44,10 +44,10 @@ static void set_state(struct mcp_server *server, enum mcp_state state, const cha
 void mcp_server_log(struct mcp_server *server, const char *what, const char *text, size_t len)
 {
     if (server->logged++ < LOG_LINES_MAX)
-        log_info("tool server %s: %s%.*s%s", server->spec->name, what, (int)(len < LOG_LINE_MAX ? len : LOG_LINE_MAX),
+        log_info("MCP server %s: %s%.*s%s", server->spec->name, what, (int)(len < LOG_LINE_MAX ? len : LOG_LINE_MAX),
                  text, len < LOG_LINE_MAX ? "" : "…");
     else if (server->logged == LOG_LINES_MAX + 1)
-        log_info("tool server %s says too much: the rest is left out", server->spec->name);
+        log_info("MCP server %s: log limit reached; the rest is dropped", server->spec->name);
 }
 
 static void take_error_line(void *user, const char *line, size_t len)
@@ -121,14 +121,14 @@ static void ended(struct mcp_server *server, const char *why, bool for_good)
     if (server->state == MCP_READY && loop_now_us(server->loop) - server->ready_us > server->pace->steady_us)
         server->failures = 0;
     if (for_good || !server->was_ready || ++server->failures > FAILURES_MAX) {
-        log_warn("tool server %s: failed: %s", server->spec->name, why);
+        log_warn("MCP server %s: failed: %s", server->spec->name, why);
         set_state(server, MCP_FAILED, why);
         mcp_calls_failed(server, why);
         return;
     }
     int64_t pause_us = server->pace->pause_us << (server->failures - 1);
     pause_us = pause_us < PAUSE_MAX_US ? pause_us : PAUSE_MAX_US;
-    log_warn("tool server %s: %s; started again in %.1f s", server->spec->name, why, (double)pause_us / 1e6);
+    log_warn("MCP server %s: %s; restarting in %.1f s", server->spec->name, why, (double)pause_us / 1e6);
     loop_timer_start(server->loop, &server->pause, loop_now_us(server->loop) + pause_us, start_again);
     set_state(server, MCP_PAUSING, why);
 }
@@ -174,13 +174,13 @@ static void why_not_started(struct strbuf *why, const struct mcp_server *server,
 static void why_ended(struct strbuf *why, const struct mcp_server *server, const struct process_end *end)
 {
     if (end->signum)
-        strbuf_addf(why, "it was ended by signal %d (%s)", end->signum, strsignal(end->signum));
+        strbuf_addf(why, "it was killed by signal %d (%s)", end->signum, strsignal(end->signum));
     else
-        strbuf_addf(why, "it ended with status %d", end->exit_code);
+        strbuf_addf(why, "it exited with status %d", end->exit_code);
     const char *last = strrchr(server->said.buf, '\n');
     last = last ? last + 1 : server->said.buf;
     if (*last)
-        strbuf_addf(why, ", its last words: %.*s", (int)utf8_prefix(last, strlen(last), 200), last);
+        strbuf_addf(why, ", last output: %.*s", (int)utf8_prefix(last, strlen(last), 200), last);
 }
 
 static void server_ended(void *user, const struct process_end *end)
@@ -211,7 +211,7 @@ static void send_bytes(void *user, const char *bytes, size_t len)
 {
     struct mcp_server *server = user;
     if (server->process && !server->stop_why && process_unread(server->process) > UNREAD_MAX)
-        mcp_server_stop(server, false, "it does not read what is sent to it");
+        mcp_server_stop(server, false, "it does not read its input");
     if (server->process && !server->stop_why)
         process_write(server->process, bytes, len);
 }
@@ -223,7 +223,7 @@ static void on_broken(void *user, const char *why)
 
 static void on_noise(void *user, const char *text, size_t len)
 {
-    mcp_server_log(user, "no message: ", text, len);
+    mcp_server_log(user, "not a message: ", text, len);
 }
 
 /* Writes a path as a URL: every byte but letters, digits and a few others as %XX. */
@@ -336,7 +336,7 @@ void mcp_server_listed(struct mcp_server *server)
     }
     server->was_ready = true;
     server->ready_us = loop_now_us(server->loop);
-    log_info("tool server %s: ready, protocol %s, %zu tools", server->spec->name, server->protocol, server->tool_count);
+    log_info("MCP server %s: ready, protocol %s, %zu tools", server->spec->name, server->protocol, server->tool_count);
     set_state(server, MCP_READY, NULL);
     mcp_calls_ready(server);
 }
@@ -413,8 +413,8 @@ bool mcp_server_runs(const struct mcp_server *server)
 void mcp_server_free(struct mcp_server *server)
 {
     mcp_server_end_input(server);
-    drop_process(server, "the program ends");
-    mcp_calls_failed(server, "the program ends");
+    drop_process(server, "Keyturn is exiting");
+    mcp_calls_failed(server, "Keyturn is exiting");
     for (size_t i = 0; i < server->tool_count; i++)
         mcp_tool_free(server->tools[i]);
     for (size_t i = 0; i < server->retired_count; i++)
@@ -499,7 +499,7 @@ static void on_initialized(void *user, const struct rpc_message *answer, const c
         if (strcmp(versions[i], version) == 0)
             server->protocol = versions[i];
     if (!server->protocol) {
-        mcp_server_stop(server, true, "it speaks version \"%.40s\" of the protocol, which is not known here", version);
+        mcp_server_stop(server, true, "it uses protocol version \"%.40s\", which Keyturn does not support", version);
         return;
     }
     take_names(server, answer->result);
@@ -550,7 +550,7 @@ static void on_discovered(void *user, const struct rpc_message *answer, const ch
                 initialize(server);
                 return;
             }
-        mcp_server_stop(server, true, "it speaks no version of the protocol that is known here");
+        mcp_server_stop(server, true, "it uses no protocol version that Keyturn supports");
         return;
     }
     server->probing = false;

@@ -43,7 +43,7 @@ bool answer_keep(struct answer *answer, size_t len)
         answer->kept += len;
         return true;
     }
-    answer_fail(answer, false, "the answer holds more than %zu MiB, which is not taken", MODEL_BYTES_MAX >> 20);
+    answer_fail(answer, false, "the answer exceeds %zu MiB", MODEL_BYTES_MAX >> 20);
     return false;
 }
 
@@ -111,7 +111,7 @@ struct answer_block *answer_find_block(struct answer *answer, int64_t index)
 struct answer_block *answer_add_block(struct answer *answer, int64_t index, enum block_kind kind)
 {
     if (answer->block_count == BLOCKS_MAX) {
-        answer_fail(answer, false, "the answer has more than %d blocks, which is not taken", BLOCKS_MAX);
+        answer_fail(answer, false, "the answer has more than %d blocks", BLOCKS_MAX);
         return NULL;
     }
     GROW(answer->blocks, answer->block_count, answer->block_room);
@@ -161,7 +161,7 @@ const struct json *answer_parse(struct answer *answer, const char *data, size_t 
     struct err err = ERR_INIT;
     arena_reset(&answer->arena);
     if (len > MODEL_VALUES_MAX && json_count_values(data, len) > MODEL_VALUES_MAX) {
-        answer_fail(answer, false, "an event of the stream holds more than %d values", MODEL_VALUES_MAX);
+        answer_fail(answer, false, "a stream event has more than %d values", MODEL_VALUES_MAX);
         return NULL;
     }
     const struct json *value = json_parse(&answer->arena, data, len, &err);
@@ -172,9 +172,9 @@ const struct json *answer_parse(struct answer *answer, const char *data, size_t 
         value = json_parse(&answer->arena, kept, mended.len, NULL);
     }
     if (!value)
-        answer_fail(answer, true, "the stream has an event that is no JSON: %s", err.text);
+        answer_fail(answer, true, "a stream event is not JSON: %s", err.text);
     else if (value->type != JSON_OBJECT) {
-        answer_fail(answer, true, "the stream has an event that is no JSON object");
+        answer_fail(answer, true, "a stream event is not a JSON object");
         value = NULL;
     }
     return value;
@@ -208,7 +208,7 @@ void answer_finish(struct answer *answer, struct model_reply *reply)
 {
     *reply = (struct model_reply){.retry_after_ms = -1, .cost_usd = NAN};
     if (!answer->error && !answer->ended)
-        answer_fail(answer, true, "the answer was cut off before its end");
+        answer_fail(answer, true, "the answer ended early");
     if (!answer->error && answer->refused && !answer->text.len && !answer->call_count)
         answer_fail(answer, false, "the model refused to answer");
     if (answer->error) {
@@ -227,8 +227,8 @@ void answer_finish(struct answer *answer, struct model_reply *reply)
 
 #define COUNT_MAX 1000000000000 /* tokens: sums of them do not overflow */
 
-const char dialect_no_result[] = "There is no result: the call was not run.";
-const char dialect_go_on[] = "Go on.";
+const char dialect_no_result[] = "The call was not run.";
+const char dialect_go_on[] = "Continue.";
 
 const struct dialect *const dialects[] = {&dialect_anthropic, &dialect_openai, NULL};
 
@@ -371,7 +371,7 @@ void dialect_fail(struct answer *answer, const struct json *event)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     bool retryable = true;
     if (!dialect_error(event, &text, &retryable))
-        strbuf_addstr(&text, "without a word why");
-    answer_fail(answer, retryable, "the API ended its answer: %s", text.buf);
+        strbuf_addstr(&text, "no reason given");
+    answer_fail(answer, retryable, "the API closed the stream: %s", text.buf);
     answer->too_long = dialect_too_long(event);
 }

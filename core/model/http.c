@@ -88,7 +88,7 @@ static void add_transfer(struct http_transfer *transfer)
 {
     CURLMcode code = curl.multi_add_handle(transfer->http->multi, transfer->easy);
     if (code)
-        BUG("curl does not take a request: %s", curl.multi_strerror(code));
+        BUG("libcurl refused the request: %s", curl.multi_strerror(code));
     transfer->added = true;
 }
 
@@ -346,7 +346,7 @@ static int load_curl(struct err *err)
     if (lazy_link(LIBCURL, symbols, COUNT_OF(symbols), err) < 0)
         return -1;
     if (curl.global_init(CURL_GLOBAL_DEFAULT))
-        return err_set(err, "curl does not start");
+        return err_set(err, "cannot start libcurl");
     loaded = true;
     return 0;
 }
@@ -360,7 +360,7 @@ struct http *http_new(struct loop *loop, struct err *err)
     http->authorities = getenv("SSL_CERT_FILE"); /* like OpenSSL and the curl program */
     http->multi = curl.multi_init();
     if (!http->multi)
-        BUG("curl does not start");
+        BUG("cannot start libcurl");
     curl.multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl.multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
     curl.multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
@@ -405,7 +405,7 @@ struct http_transfer *http_start(struct http *http, const struct http_request *r
     struct http_transfer *transfer = xcalloc(1, sizeof(*transfer));
     CURL *easy = curl.easy_init();
     if (!easy)
-        BUG("curl gives no request");
+        BUG("cannot create a libcurl request");
     transfer->http = http;
     transfer->easy = easy;
     transfer->limit = request->limit;

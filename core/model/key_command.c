@@ -129,9 +129,8 @@ static void add_complaint(struct key_command *self, struct strbuf *error)
 static void give_up_waiting(struct key_command *self)
 {
     CLEANUP(free)
-    char *why =
-        xasprintf("the key_command of the model \"%.60s\" did not end within %lld s (it cannot ask at this terminal)",
-                  self->name, (long long)(self->patience_ms / 1000));
+    char *why = xasprintf("the key_command of the model \"%.60s\" timed out after %lld s; it must not prompt",
+                          self->name, (long long)(self->patience_ms / 1000));
     if (self->said.len)
         explicit_bzero(self->said.buf, self->said.len);
     give_up(self, why);

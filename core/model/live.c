@@ -32,9 +32,9 @@ static const struct {
     long status;
     const char *keyed, *keyless; /* what to do with a key and without one; NULL: the same */
 } hints_by_status[] = {
-    {401, "check the key that key_env or key_command gives", "name its key with key_env or key_command"},
+    {401, "check the key that key_env or key_command gives", "set key_env or key_command"},
     {402, "check the account at the provider", NULL},
-    {403, "check the permissions of this key, or choose another model", "name its key with key_env or key_command"},
+    {403, "check the permissions of this key, or choose another model", "set key_env or key_command"},
     {404, "check model and base_url in the config file", NULL},
     {405, "check base_url in the config file", NULL},
     {407, "check the proxy in the environment", NULL},
@@ -123,6 +123,14 @@ static int origin_len(const char *url)
     return (int)(len + strcspn(url + len, "/?#"));
 }
 
+/* The host of a URL, for messages: without scheme and port. */
+static const char *find_host(const char *url, int *len)
+{
+    const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+    *len = (int)(*host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#"));
+    return host;
+}
+
 static bool is_retryable(long status)
 {
     return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500;
@@ -132,9 +140,8 @@ static void refuse_redirect(struct live_model *self, const char *location)
 {
     int here = origin_len(self->url), there = origin_len(location);
     bool same = here == there && strncmp(self->url, location, (size_t)here) == 0;
-    answer_fail(&self->answer, false, "%.*s redirects to %s %.*s, which is not followed%s", here, self->url,
-                same ? "another place at" : "another server,", there, location,
-                same ? " (correct base_url)" : ": the key and the conversation are for this one (correct base_url)");
+    answer_fail(&self->answer, false, "%.*s redirects to %s %.*s; Keyturn follows no redirects, correct base_url", here,
+                self->url, same ? "another path of" : "another server,", there, location);
 }
 
 /* Handles an answer that is not a stream. */
@@ -143,6 +150,8 @@ static void fail_plain(struct live_model *self, const struct http_result *result
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     struct answer *answer = &self->answer;
     bool passes = false;
+    int len;
+    const char *host = find_host(self->url, &len);
     const struct json *body = json_parse(&answer->arena, self->body.buf, self->body.len, NULL);
     bool told = dialect_error(body, &words, &passes);
     bool spent = told && strstr(words.buf, "insufficient_quota");
@@ -151,15 +160,15 @@ static void fail_plain(struct live_model *self, const struct http_result *result
     if (result->location)
         refuse_redirect(self, result->location);
     else if (result->status >= 400 && told)
-        answer_fail(answer, is_retryable(result->status) && !spent, "the API answered %ld, %s", result->status,
+        answer_fail(answer, is_retryable(result->status) && !spent, "%ld from %.*s: %s", result->status, len, host,
                     words.buf);
     else if (result->status < 200 || result->status >= 300)
-        answer_fail(answer, is_retryable(result->status), "the API answered %ld", result->status);
+        answer_fail(answer, is_retryable(result->status), "%ld from %.*s", result->status, len, host);
     else if (told)
-        answer_fail(answer, passes, "the API answered %s", words.buf);
+        answer_fail(answer, passes, "error from %.*s: %s", len, host, words.buf);
     else
-        answer_fail(answer, false, "the API answered with %s instead of an event stream (is base_url right?)",
-                    result->content_type ? result->content_type : "nothing");
+        answer_fail(answer, false, "%.*s returned %s, not an event stream; check base_url", len, host,
+                    result->content_type ? result->content_type : "no content type");
 }
 
 /* ---- answers ---- */
@@ -211,7 +220,7 @@ static void too_quiet(struct loop_timer *timer)
         return;
     }
     if (!self->answer.ended)
-        answer_fail(&self->answer, true, "the server said nothing for %lld s", (long long)(limit_ms / 1000));
+        answer_fail(&self->answer, true, "the server sent no data for %lld s", (long long)(limit_ms / 1000));
     report_reply(self, -1);
 }
 
@@ -248,7 +257,7 @@ static void look_at_head(struct live_model *self)
     self->streams = is_stream(http_status(self->transfer), http_content_type(self->transfer));
     if (!self->streams || !http_compressed(self->transfer))
         return;
-    answer_fail(&self->answer, false, "the server compresses its stream, though it was asked not to");
+    answer_fail(&self->answer, false, "the server sent a compressed stream; turn its compression off");
     give_up(self);
 }
 
@@ -287,12 +296,12 @@ static void on_http_done(void *user, const struct http_result *result)
     else if (result->status && !is_stream(result->status, result->content_type))
         fail_plain(self, result); /* even if it was cut off: its status counts */
     else if (result->too_long)
-        answer_fail(answer, false, "the answer is longer than %zu MiB (see \"answer_mb\" in the config file)",
+        answer_fail(answer, false, "the answer exceeds %zu MiB; raise \"answer_mb\" in the config file",
                     self->spec.answer_max >> 20);
     else if (result->error) {
         self->hint = hints_by_trouble[result->trouble];
         if (result->status)
-            answer_fail(answer, true, "the answer was cut off before its end: %s", result->error);
+            answer_fail(answer, true, "the answer ended early: %s", result->error);
         else
             answer_fail(answer, !result->hopeless, "no answer from %.*s: %s", origin_len(self->url), self->url,
                         result->error);
@@ -327,7 +336,7 @@ static void live_ask(struct provider *provider, const struct model_request *requ
     struct live_model *self = self_of(provider);
     CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
     if (self->listener)
-        BUG("the model is asked while it answers");
+        BUG("a request while another is open");
     begin_request(self, listener);
     self->dialect->write(&body, &(struct dialect_request){&self->spec, self->options, request});
     self->transfer = http_start(self->http, &(struct http_request){
@@ -383,9 +392,8 @@ const char *live_bad_url(const char *url)
 {
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return "must begin with https:// or http://";
-    return memchr(url, '@', (size_t)origin_len(url))
-               ? "must hold no user and no password (name a key with key_env or key_command)"
-               : NULL;
+    return memchr(url, '@', (size_t)origin_len(url)) ? "must not contain a user or password; use key_env or key_command"
+                                                     : NULL;
 }
 
 static const char PLAIN_HTTP[] = "http://";
@@ -464,7 +472,7 @@ static int check_key(const char *key, struct err *err)
 {
     for (const char *at = key; at && *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return err_set(err, "the key holds a blank or a control character, which no key does");
+            return err_set(err, "the key contains a space or a control character");
     return 0;
 }
 
@@ -523,7 +531,7 @@ struct provider *live_new(struct loop *loop, struct http *http, const struct liv
         self->options = json_parse(&self->arena, self->spec.options, strlen(self->spec.options), err);
     const char *bad = live_bad_option(self->options);
     if (bad)
-        err_set(err, "the option \"%.60s\" is not for the config to say", bad);
+        err_set(err, "the option \"%.60s\" is set by Keyturn; remove it", bad);
     if (bad || (self->spec.options && !self->options)) {
         live_free(&self->base);
         return NULL;

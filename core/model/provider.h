@@ -34,7 +34,7 @@ struct model_request {
 /* Limits of one answer from any provider. The loop processes it in one callback, which must stay short: about 10 ms per
  * MiB. Models write a tenth of that at most, and call a dozen tools. */
 #define MODEL_CALLS_MAX      512
-#define MODEL_TOO_MANY_CALLS "the answer has more than %d tool calls, and none of them runs"
+#define MODEL_TOO_MANY_CALLS "the answer has more than %d tool calls; none was run"
 #define MODEL_BYTES_MAX      ((size_t)2 << 20) /* of text, thinking and arguments together, as the record writes them */
 #define MODEL_VALUES_MAX     20000             /* JSON values in the arguments of all calls */
 

@@ -314,7 +314,7 @@ static bool scripted_read_answer(const struct scripted_lines *lines, const struc
     size_t len;
     journal_line(lines->reader, entry->line, &len);
     /* An acceptable answer is shorter, even if its text, thinking and arguments are escaped. */
-    const char *wrong = len > 2 * MODEL_BYTES_MAX ? "the answer is too long to be taken"
+    const char *wrong = len > 2 * MODEL_BYTES_MAX ? "the answer is too long"
                         : journal_event(lines->reader, entry->line, &event, arena, &err)
                             ? err.text
                             : read_reply(entry, &event.model_responded, reply);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define SEEN_MAX   (4 * WORKSPACE_ENTRIES_MAX) /* a count stops here, far above the limit */
-#define WHAT_TO_DO "remove what is not needed, or raise \"max_disk_mb\" in the config file"
+#define WHAT_TO_DO "delete files, or raise \"max_disk_mb\" in the config file"
 
 struct counting {
     struct disk_count count;
@@ -56,7 +56,7 @@ static enum walk_next count_denied(void *user, const char *path, int code)
     struct counting *c = user;
     if (!c->count.missed++)
         snprintf(c->count.why, sizeof(c->count.why), "%.100s: %s", path,
-                 code == ESTALE ? "it was moved meanwhile" : strerrordesc_np(code));
+                 code == ESTALE ? "it was moved during the count" : strerrordesc_np(code));
     return WALK_CONTINUE;
 }
 
@@ -105,15 +105,15 @@ int disk_check(int64_t limit, const struct disk_count *count, int64_t more, stru
     if (!crowded && count->bytes <= limit && more <= limit - count->bytes)
         return 0;
     if (crowded)
-        err_set(err, "the workspace is full: it has more than %d files and folders (remove what is not needed)",
+        err_set(err, "the workspace is full: it has more than %d files and folders (delete some)",
                 WORKSPACE_ENTRIES_MAX);
     else if (more)
-        err_set(err, "the workspace may hold %s: it has %s, and %s more do not fit (" WHAT_TO_DO ")",
+        err_set(err, "the workspace has a limit of %s: it has %s, and %s more do not fit (" WHAT_TO_DO ")",
                 size_text(may, limit), size_text(has, count->bytes), size_text(wants, more));
     else if (strcmp(size_text(has, count->bytes), size_text(may, limit)) == 0)
-        err_set(err, "the workspace is full: it has more than the %s that it may hold (" WHAT_TO_DO ")", may);
+        err_set(err, "the workspace is full: it has more than its limit of %s (" WHAT_TO_DO ")", may);
     else
-        err_set(err, "the workspace is full: it has %s and may hold %s (" WHAT_TO_DO ")", has, may);
+        err_set(err, "the workspace is full: it has %s, and its limit is %s (" WHAT_TO_DO ")", has, may);
     if (err)
         err->code = EDQUOT;
     return -1;
@@ -188,7 +188,7 @@ static bool is_full(struct disk_watch *watch)
     bool hidden = now->missed > watch->first.missed, again = hidden && watch->hidden;
     watch->hidden = hidden;
     if (again && !watch->over)
-        err_set(&watch->err, "what it wrote cannot be counted: %s", now->why);
+        err_set(&watch->err, "cannot measure what it wrote: %s", now->why);
     return again || (watch->over && (now->bytes > before->bytes || now->entries > before->entries));
 }
 

@@ -117,23 +117,23 @@ static const struct placeholder {
     const char *(*fill)(const struct filling *filling);
     const char *missing; /* what the user can do */
 } places[] = {
-    {"harness", fill_harness, "it belongs beside the program"},
+    {"harness", fill_harness, "install it beside keyturn"},
     {"image", fill_image, ""},
-    {"tools", fill_tools, "say --tools DIR, or write {tools...}"},
-    {"workspace", fill_workspace, "a folder must be made for it"},
+    {"tools", fill_tools, "add --tools DIR, or write {tools...}"},
+    {"workspace", fill_workspace, "create a folder for it"},
     {"memory_mb", fill_memory_mb, ""},
     {"pids", fill_pids, ""},
     {"name", fill_name, ""},
-    {"host", fill_host, "name one behind a colon, as in --engine ssh:HOST"},
-    {"secret", fill_secret, "it means something in \"secret\" only"},
-    {"launcher", fill_launcher, "it means something in \"program\" only"},
-    {"path", fill_path, "it means something in \"program.visible\" and \"program.lent\" only"},
-    {"place", fill_place, "it means something in \"program.lent\" only"},
-    {"cpus", fill_cpus, "it means something in \"program.cpu\" only"},
-    {"variable", fill_variable, "it means something in \"program.variable\" only"},
-    {"user", fill_user, "it means something in \"program\" only"},
-    {"tmp_bytes", fill_tmp_bytes, "it means something in \"program\" only"},
-    {"shm_bytes", fill_shm_bytes, "it means something in \"program\" only"},
+    {"host", fill_host, "add one after a colon, as in --engine ssh:HOST"},
+    {"secret", fill_secret, "it is valid in \"secret\" only"},
+    {"launcher", fill_launcher, "it is valid in \"program\" only"},
+    {"path", fill_path, "it is valid in \"program.visible\" and \"program.lent\" only"},
+    {"place", fill_place, "it is valid in \"program.lent\" only"},
+    {"cpus", fill_cpus, "it is valid in \"program.cpu\" only"},
+    {"variable", fill_variable, "it is valid in \"program.variable\" only"},
+    {"user", fill_user, "it is valid in \"program\" only"},
+    {"tmp_bytes", fill_tmp_bytes, "it is valid in \"program\" only"},
+    {"shm_bytes", fill_shm_bytes, "it is valid in \"program\" only"},
     {"uid", fill_uid, ""},
     {"gid", fill_gid, ""},
 };
@@ -314,9 +314,9 @@ static int check_secrets(const struct box_options *spec, struct err *err)
 {
     for (const char *const *at = spec->secrets; at && *at; at++) {
         if (!is_name(*at))
-            return err_set(err, "\"%.60s\" cannot be the name of a secret (name a variable of the environment)", *at);
+            return err_set(err, "invalid secret name \"%.60s\"; use the name of an environment variable", *at);
         if (spec->engine->no_secrets)
-            return err_set(err, "the engine %s has no way to hand in the secret %.60s", spec->engine->name, *at);
+            return err_set(err, "the engine %s cannot pass the secret %.60s", spec->engine->name, *at);
     }
     return 0;
 }
@@ -370,7 +370,7 @@ static char **make_vector(const struct box_options *spec, const char *name, char
     CLEANUP(vector) struct vector vector = {0};
     /* The engine's program would read an argument with a leading dash as an option. */
     if (spec->host && spec->host[0] == '-') {
-        err_set(err, "%.60s is no host (a name does not begin with -)", spec->host);
+        err_set(err, "invalid host \"%.60s\"; it must not begin with -", spec->host);
         return NULL;
     }
     if (check_secrets(spec, err) || vector_push_program(&vector, template[0], &filling, shown, COUNT_OF(shown), err) ||

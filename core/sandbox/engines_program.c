@@ -393,10 +393,10 @@ char *engine_stderr_cause(const char *said, const char *image)
                                                "Creating new namespace failed", "bwrap: setting up uid map"};
     for (size_t i = 0; i < COUNT_OF(no_namespace); i++)
         if (strstr(said, no_namespace[i]))
-            return xasprintf("%s may not make a user namespace on this machine (raise user.max_user_namespaces, set "
+            return xasprintf("%s cannot create a user namespace on this machine (raise user.max_user_namespaces, set "
                              "kernel.unprivileged_userns_clone=1, allow bwrap in AppArmor, or use podman or docker)",
                              sandbox_user() ? "the sandbox's user" : "an ordinary user");
     if (strstr(said, "keyturn-harness: unknown option"))
-        return xasprintf("the harness there is of another version%s", image ? " (./dev image rebuilds the image)" : "");
+        return xasprintf("its keyturn-harness has another version%s", image ? " (./dev image rebuilds the image)" : "");
     return NULL;
 }

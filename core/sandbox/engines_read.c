@@ -195,7 +195,7 @@ static int take_program(struct engines_reader *reading, const struct doc *value)
     }
     if (program->filter &&
         !has_word(program->argv, "{filter...}")) /* the program would silently start without a filter */
-        return wrong(reading, value, "filter", "used: \"argv\" has no {filter...}");
+        return wrong(reading, value, "filter", "left out: \"argv\" has no {filter...}");
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }
 
@@ -218,7 +218,7 @@ static int unknown_key(struct engines_reader *reading, const struct doc *value)
         err_set(reading->err, "unknown key \"%s.%.60s\" (did you mean \"%s\"?)", reading->name, doc_key(value),
                 near.best);
     else
-        err_set(reading->err, "unknown key \"%s.%.60s\" (take it out)", reading->name, doc_key(value));
+        err_set(reading->err, "unknown key \"%s.%.60s\"; remove it", reading->name, doc_key(value));
     return at_line(reading, value);
 }
 
@@ -234,7 +234,7 @@ static int refuse_twins(const struct engines_reader *reading, const struct doc *
     hash_map_release(&names);
     if (!twin)
         return 0;
-    err_set(reading->err, "\"%.60s\" is there twice (take one of them out)", doc_key(twin));
+    err_set(reading->err, "duplicate key \"%.60s\"; remove one", doc_key(twin));
     return at_line(reading, twin);
 }
 
@@ -263,7 +263,7 @@ static bool is_good_name(const char *name)
 static int read_engine(struct engines_reader *reading, const struct doc *value)
 {
     if (!is_good_name(doc_key(value))) {
-        err_set(reading->err, "\"%.60s\" cannot be the name of an engine (use letters, digits and -)", doc_key(value));
+        err_set(reading->err, "invalid engine name \"%.60s\"; use letters, digits and -", doc_key(value));
         return at_line(reading, value);
     }
     if (doc_type(value) != DOC_OBJECT) {

@@ -104,7 +104,7 @@ char **env_merge(const struct env_layers *layers, struct err *err)
     for (size_t i = 0; i < layers->call.count; i++) {
         const struct env_var *var = &layers->call.items[i];
         if (!is_name(var->name)) {
-            err_set(err, "\"%.60s\" cannot be the name of a variable", var->name);
+            err_set(err, "invalid variable name \"%.60s\"", var->name);
             return NULL;
         }
         put(&list, var->name, var->value);
@@ -161,10 +161,10 @@ static const struct {
     {">", "output redirection '>'"},
     {"(", "subshell or function '(…)'"},
     {")", "a ')' without quotes"},
-    {"[", "test or pattern '[…]' (quote it if it is meant)"},
+    {"[", "test or pattern '[…]' (quote it to use it literally)"},
     {"]", "a ']' without quotes"},
-    {"*", "pattern '*' (quote it if it is meant)"},
-    {"?", "pattern '?' (quote it if it is meant)"},
+    {"*", "pattern '*' (quote it to use it literally)"},
+    {"?", "pattern '?' (quote it to use it literally)"},
     {"!", "negation or history '!'"},
     {"#", "comment '#'"},
     {"~", "home folder '~'"},
@@ -201,10 +201,10 @@ static int check_braces(struct environment_reader *r, const char *word)
     for (const char *at = strchr(word, '{'); at; at = strchr(at, '{')) {
         const char *end = strchr(at, '}');
         if (!end)
-            return refuse_command(r, "a '{' that stays open");
+            return refuse_command(r, "an unclosed '{'");
         size_t len = (size_t)(end - at);
         if (memchr(at, ',', len) || memmem(at, len, "..", 2))
-            return refuse_command(r, "brace expansion '{…}' (quote it if it is meant)");
+            return refuse_command(r, "brace expansion '{…}' (quote it to use it literally)");
         at = end;
     }
     return 0;
@@ -223,7 +223,7 @@ static int read_single(struct environment_reader *r)
 {
     size_t len = strcspn(++r->at, "'\n\r");
     if (r->at[len] != '\'')
-        return refuse_command(r, r->at[len] ? "a second line" : "a quote that stays open");
+        return refuse_command(r, r->at[len] ? "a second line" : "an unclosed quote");
     strbuf_add(&r->word, r->at, len);
     r->at += len + 1;
     return 0;
@@ -233,7 +233,7 @@ static int read_double(struct environment_reader *r)
 {
     for (r->at++; *r->at != '"'; r->at++) {
         if (!*r->at)
-            return refuse_command(r, "a quote that stays open");
+            return refuse_command(r, "an unclosed quote");
         if (strchr("$`\n\r!", *r->at))
             return refuse_command(r, construct_at(r->at));
         if (*r->at == '\\' && r->at[1] && strchr("\\\"$`", r->at[1]))
@@ -303,7 +303,7 @@ static int end_command(struct environment_reader *r, bool more_follow)
         return err_set(r->err,
                        more_follow ? "a command is missing before an operator" : "a command is missing at the end");
     if (r->line->count == POLICY_COMMANDS_MAX)
-        return err_set(r->err, "there are more than %d commands", POLICY_COMMANDS_MAX);
+        return err_set(r->err, "more than %d commands", POLICY_COMMANDS_MAX);
     const char **words = arena_calloc(r->arena, r->count + 1, sizeof(*words));
     memcpy(words, r->words, r->count * sizeof(*words));
     r->line->commands[r->line->count++] = words;
@@ -383,14 +383,11 @@ static int check_name(const struct command_policy *policy, const char *name, str
         if (strcasecmp(*at, name) == 0 || strcasecmp(*at, base_name(name)) == 0)
             return err_set(err, "the command \"%.80s\" is denied here", name);
     if (in_list(runners, COUNT_OF(runners), base_name(name)))
-        return err_set(err,
-                       "the command \"%.80s\" runs or redefines others and is always denied where commands are checked",
-                       name);
+        return err_set(err, "the command \"%.80s\" can start other commands, so command lists always deny it", name);
     for (const char *const *at = policy->allow; at && *at; at++)
         if (strcmp(*at, name) == 0)
             return 0;
-    return policy->allow && policy->allow[0] ? err_set(err, "the command \"%.80s\" is not among those allowed", name)
-                                             : 0;
+    return policy->allow && policy->allow[0] ? err_set(err, "the command \"%.80s\" is not allowed", name) : 0;
 }
 
 int command_policy_check(const struct command_policy *policy, const char *command, struct err *err)
@@ -410,13 +407,10 @@ int command_policy_check(const struct command_policy *policy, const char *comman
 int command_policy_check_entry(const char *name, bool allow, struct err *err)
 {
     if (name[strcspn(name, " \t\r\n")])
-        return err_set(
-            err, "\"%.80s\" is the name of no command: those have no blanks, and what follows one is not looked at",
-            name);
+        return err_set(err, "\"%.80s\" is not a command name: spaces and arguments are not allowed", name);
     if (strpbrk(name, "*?"))
-        return err_set(err, "\"%.80s\" is the name of no command: patterns mean nothing here", name);
+        return err_set(err, "\"%.80s\" is not a command name: patterns are not supported", name);
     if (allow && in_list(runners, COUNT_OF(runners), base_name(name)))
-        return err_set(err, "\"%.80s\" runs or redefines others, and is always denied where commands are checked",
-                       name);
+        return err_set(err, "\"%.80s\" can start other commands, so command lists always deny it", name);
     return 0;
 }

@@ -170,7 +170,7 @@ static void on_late(struct loop_timer *timer)
     }
     char host[NETWORK_TARGET_TEXT_MAX];
     CLEANUP(free)
-    char *why = link->state == HEAD ? xasprintf("the request did not come within %d s", FORWARDER_HEAD_MS / 1000)
+    char *why = link->state == HEAD ? xasprintf("no request within %d s", FORWARDER_HEAD_MS / 1000)
                                     : xasprintf("%s did not answer within %d s",
                                                 network_target_text(&link->target, host), FORWARDER_CONNECT_MS / 1000);
     refuse_connection(link, TOO_SLOW, why);
@@ -313,7 +313,7 @@ static int note_host(struct forwarder *forwarder, const struct network_target *t
         if (strcmp(forwarder->hosts[i], text) == 0)
             return 0;
     if (forwarder->host_count == FORWARDER_HOSTS_MAX)
-        return err_set(why, "%s is one host too many: this program asked for %d others", text, FORWARDER_HOSTS_MAX);
+        return err_set(why, "too many hosts: %s would be one more than the limit of %d", text, FORWARDER_HOSTS_MAX);
     forwarder->hosts[forwarder->host_count++] = xstrdup(text);
     return 0;
 }
@@ -503,7 +503,7 @@ int forwarder_listen(struct forwarder *forwarder, int take_fd, struct err *err)
 {
     if (forwarder->socket) {
         close(take_fd);
-        return err_set(err, "the forwarder listens already");
+        return err_set(err, "the forwarder is already listening");
     }
     forwarder->socket = tcp_listen(forwarder->loop, take_fd, on_ready, forwarder, err);
     return forwarder->socket ? 0 : -1;

@@ -26,7 +26,7 @@ enum forwarder_read forwarder_socks_greet(const char *bytes, size_t len, size_t 
     size_t count = (unsigned char)bytes[1];
     *used = 2 + count;
     if (!memchr(bytes + 2, SOCKS_NO_PASSWORD, count))
-        return set_wrong(why, "SOCKS works without a password here alone");
+        return set_wrong(why, "only SOCKS without a password is supported");
     return FORWARDER_READ;
 }
 
@@ -45,14 +45,14 @@ enum forwarder_read forwarder_socks_read(const char *bytes, size_t len, struct n
     size_t room = at[3] == SOCKS_IPV4 ? 4 : at[3] == SOCKS_IPV6 ? 16 : at[3] == SOCKS_NAME ? at[4] : 0;
     if (at[3] != SOCKS_NAME && !room) {
         *reply = SOCKS_NO_ADDRESS;
-        return set_wrong(why, "SOCKS knows no such kind of address");
+        return set_wrong(why, "unknown SOCKS address type");
     }
     if (len < from + room + 2)
         return FORWARDER_MORE;
     *used = from + room + 2;
     if (at[1] != SOCKS_CONNECT) {
         *reply = SOCKS_NO_COMMAND;
-        return set_wrong(why, "SOCKS only connects here: it neither listens nor sends datagrams");
+        return set_wrong(why, "only SOCKS CONNECT is supported");
     }
     unsigned long port = (unsigned long)at[from + room] << 8 | at[from + room + 1];
     const char *host = bytes + from;
@@ -110,16 +110,16 @@ static int read_authority(const char *text, size_t len, uint16_t port, struct ne
     const char *from = bracket ? bracket : text;
     const char *colon = memchr(from, ':', (size_t)(end - from));
     if (memchr(text, '@', len))
-        return err_set(why, "there is a user name before the host");
+        return err_set(why, "a user name before the host is not allowed");
     if (bracket && bracket + 1 != end && bracket[1] != ':')
-        return err_set(why, "there is something behind the \"]\" of the address");
+        return err_set(why, "unexpected text after the \"]\" of the address");
     if (colon && colon + 1 < end) {
         port = network_port_parse(colon + 1, (size_t)(end - colon - 1));
         if (!port)
             return err_set(why, "a port is a number from 1 to 65535");
     }
     if (!port)
-        return err_set(why, "there is no port");
+        return err_set(why, "the port is missing");
     return network_target_set(target, text, (size_t)((colon ? colon : end) - text), port, why);
 }
 
@@ -167,7 +167,7 @@ static enum forwarder_read read_url(const struct header_line *method, const stru
     static const char scheme[] = "http://";
     size_t skip = sizeof(scheme) - 1;
     if (url->len < skip || strncasecmp(url->text, scheme, skip) != 0)
-        return set_wrong(why, "ask for http://host/… here, or CONNECT to a host and port");
+        return set_wrong(why, "request http://host/… or CONNECT host:port");
     const char *host = url->text + skip, *end = url->text + url->len, *path = host;
     while (path < end && !memchr("/?#", *path, 3))
         path++;

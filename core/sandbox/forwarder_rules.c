@@ -76,7 +76,7 @@ int network_target_set(struct network_target *target, const char *host, size_t l
     if (target->is_address)
         address_text(&target->address, target->host);
     else if (brackets || !clean_name(target->host))
-        return err_set(err, "this is neither a host name nor an address");
+        return err_set(err, "invalid host name or address");
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int parse_addresses(struct network_rule *rule, const char *text, struct e
     size_t len = strcspn(text, "/");
     CLEANUP(free) char *plain = xmemdup0(text, len);
     if (!address_parse(&rule->network, plain))
-        return err_set(err, "\"%.60s\" is no address", plain);
+        return err_set(err, "invalid address \"%.60s\"", plain);
     unsigned most = address_is_v4(&rule->network) ? ADDRESS_BITS - V4_BITS : ADDRESS_BITS;
     unsigned bits = most;
     if (text[len] == '/') {
@@ -121,7 +121,7 @@ static int parse_host(struct network_rule *rule, char *host, struct err *err)
     bool below = strncmp(host, "*.", 2) == 0;
     host += below ? 2 : 0;
     if (strlen(host) > NETWORK_HOST_MAX || !clean_name(host))
-        return err_set(err, "\"%.60s\" is no host (say \"example.org:443\", \"*.example.org\" or \"10.0.0.0/8:5432\")",
+        return err_set(err, "invalid host \"%.60s\"; use \"example.org:443\", \"*.example.org\" or \"10.0.0.0/8:5432\"",
                        host);
     rule->kind = below ? NETWORK_BELOW : NETWORK_NAME;
     memcpy(rule->name, host, strlen(host) + 1);

@@ -185,13 +185,13 @@ static void author_is_done(struct orchestration *run, const struct authored *aut
     run->record.closing = authored->word ? xstrdup(authored->word) : NULL;
     CLEANUP(free) char *word = said(run);
     if (!count)
-        end(run, false, xasprintf("no script was given%s", word));
+        end(run, false, xasprintf("the model wrote no script%s", word));
     else if (stepping)
         end(run, last_attempt(run)->result.success,
-            xasprintf("nothing more was to be done after %zu %s", count, count == 1 ? "step" : "steps"));
+            xasprintf("the model finished after %zu %s", count, count == 1 ? "step" : "steps"));
     else
         end(run, false,
-            xasprintf("no other script was given%s (the last failed: %s)", word, last_attempt(run)->result.error));
+            xasprintf("the model wrote no other script%s (last error: %s)", word, last_attempt(run)->result.error));
 }
 
 /* ---- the result of a script ---- */
@@ -202,7 +202,7 @@ static void after_plan(struct orchestration *run)
     const struct script_result *result = &last_attempt(run)->result;
     give_box(run);
     if (result->success)
-        end(run, true, xasprintf("attempt %zu gave a result", count));
+        end(run, true, xasprintf("attempt %zu returned a result", count));
     else if (count < run->options.attempts)
         ask_soon(run);
     else
@@ -225,11 +225,11 @@ static void after_step(struct orchestration *run)
     }
     give_box(run);
     if (finished)
-        end(run, true, xasprintf("step %zu gave a result", count));
+        end(run, true, xasprintf("step %zu returned a result", count));
     else if (stuck)
-        end(run, false, xasprintf("the same result came %zu times running", repeats));
+        end(run, false, xasprintf("%zu steps in a row returned the same result", repeats));
     else
-        end(run, false, xasprintf("%zu steps were used up without a result", count));
+        end(run, false, xasprintf("no result after %zu steps", count));
 }
 
 static void on_script_done(void *user, struct script_result *take_result)
@@ -276,7 +276,7 @@ static void on_box(void *user, struct box *box, const char *why)
     }
     struct script_result *result = &last_attempt(run)->result;
     result->execution_id = xstrdup("");
-    result->error = xasprintf("there is no sandbox: %s", why);
+    result->error = xasprintf("no sandbox: %s", why);
     end(run, false, xstrdup(result->error));
 }
 
@@ -327,9 +327,9 @@ void orchestrator_cancel(struct orchestration *run)
         pool_forget(run->options.pool, steal(&run->ticket));
     if (!run->script)
         give_box(run);
-    end(run, false, xstrdup("cancelled"));
+    end(run, false, xstrdup("canceled"));
     if (run->script) { /* the result belongs in the record: deliver the record when the result is there */
         loop_unpost(run->options.loop, &run->task);
-        script_run_cancel(run->script, "cancelled");
+        script_run_cancel(run->script, "canceled");
     }
 }

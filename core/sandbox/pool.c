@@ -294,7 +294,7 @@ static void reject(struct slot *slot)
         slot_retire(slot);
         return;
     }
-    CLEANUP(free) char *why = xasprintf("%s speaks before it is asked", slot->pool->spec->engine->name);
+    CLEANUP(free) char *why = xasprintf("%s printed output before a request", slot->pool->spec->engine->name);
     start_failed(slot->pool, why);
     pool_leave(slot);
 }
@@ -399,7 +399,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     pool->spec = box_options_copy(options->spec);
     pool->tools.told = !pool->spec->tools; /* without a tools folder, the list is empty and known */
     if (getrandom(&pool->id, sizeof(pool->id), 0) != (ssize_t)sizeof(pool->id))
-        BUG("the kernel gives no random bytes");
+        BUG("cannot read random bytes");
     pool_changed(pool);
     return pool;
 }
@@ -452,7 +452,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     while (slot && slot->box != box)
         slot = slot->next;
     if (!slot || slot->state != SLOT_BUSY)
-        BUG("a box is given back that was not taken");
+        BUG("a box is returned that was not taken");
     struct channel *channel = box_channel(box);
     channel->received = NULL;
     channel->ended = NULL;

@@ -123,7 +123,7 @@ char *scratch_dirs_make(struct scratch_dirs *scratch, const char *name, struct e
     CLEANUP(free) char *path = xasprintf("%s/%s", scratch->path, name);
     if (mkdir(path, 0700) == 0)
         return steal(&path);
-    err_set_errno(err, errno, "cannot make the workspace %s", path);
+    err_set_errno(err, errno, "cannot create the workspace %s", path);
     return NULL;
 }
 

@@ -78,7 +78,7 @@ static char *make_id(void)
 {
     uint64_t random[2];
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        BUG("the kernel gives no random bytes");
+        BUG("cannot read random bytes");
     return xasprintf("exec-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
 }
 

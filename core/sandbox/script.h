@@ -104,7 +104,7 @@ struct script_listener {
 struct script_run *script_run_start(struct loop *loop, struct channel *channel, const struct script_request *request,
                                     const struct script_listener *listener);
 void script_run_go_on(struct script_run *run);
-/* Ends the run as failed with this error ("cancelled"). The loop calls `done`. The harness is not reusable. */
+/* Ends the run as failed with this error ("canceled"). The loop calls `done`. The harness is not reusable. */
 void script_run_cancel(struct script_run *run, const char *error);
 
 /* Emits lines of a script as script.event. Each line is a valid JSON object followed by a newline. */

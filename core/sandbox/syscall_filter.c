@@ -160,7 +160,7 @@ static int build(bool ungrouped, struct strbuf *into, struct err *err)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     if (!ctx)
-        return err_set(err, "libseccomp makes no system call filter");
+        return err_set(err, "cannot create a system call filter");
     int failed = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (failed)
         err_set_errno(err, -failed, "the system call filter: calls of other machines");

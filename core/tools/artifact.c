@@ -144,7 +144,7 @@ static void unlink_file(const struct artifact_store *store, const struct artifac
     char name[SESSION_CHARS + NAME_LEN + 2];
     snprintf(name, sizeof(name), "%s/%s.txt", artifact->session, artifact->id);
     if (unlinkat(store->base_fd, name, 0) && errno != ENOENT)
-        log_warn("artifact %s cannot be removed: %s", artifact->path, strerrordesc_np(errno));
+        log_warn("cannot remove the artifact %s: %s", artifact->path, strerrordesc_np(errno));
 }
 
 static void drop_item(struct artifact_store *store, size_t index)
@@ -248,7 +248,7 @@ static int open_base(struct artifact_store *store, const char *base, struct err 
     store->base_fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (store->base_fd < 0 || fstat(store->base_fd, &st)) {
         if (errno == ELOOP || errno == ENOTDIR)
-            return err_set(err, "%s is no folder of its own", base);
+            return err_set(err, "%s is not a private folder", base);
         return err_set_errno(err, errno, "cannot open %s", base);
     }
     if (st.st_uid != geteuid())
@@ -359,7 +359,7 @@ struct artifact_writer *artifact_store_begin(struct artifact_store *store, const
     char id[ID_LEN + 1];
     int dir, fd = create_file(store, clean, id, &dir);
     if (fd < 0) {
-        log_warn("an artifact of %s cannot be kept: %s", clean, strerrordesc_np(errno));
+        log_warn("cannot store the output of %s: %s", clean, strerrordesc_np(errno));
         return NULL;
     }
     struct artifact_writer *writer = xcalloc(1, sizeof(*writer));
@@ -378,7 +378,7 @@ void artifact_writer_add(struct artifact_writer *writer, const char *content, si
     writer->artifact->size += len;
     writer->failed = file_write_all(writer->fd, content, len) != 0;
     if (writer->failed)
-        log_warn("the artifact %s cannot be kept: %s", writer->artifact->path, strerrordesc_np(errno));
+        log_warn("cannot store the artifact %s: %s", writer->artifact->path, strerrordesc_np(errno));
 }
 
 static void free_writer(struct artifact_writer *writer)

@@ -471,7 +471,7 @@ static void take_output(struct bounded_call *call)
 
 static void fail_asked_again(struct bounded_call *call)
 {
-    bounded_fail(call, false, "the tool asked for confirmation again after it had been given");
+    bounded_fail(call, false, "the tool asked for confirmation twice");
 }
 
 static void read_output(struct bounded_call *call)
@@ -531,7 +531,7 @@ static void tool_ran(struct loop_work *work)
     struct bounded_call *call = CALL_OF(work, work);
     struct tool_reply *reply = &call->reply;
     if (call->out != OUT_TOOL)
-        BUG("the tool %s finished a run that is not under way", call->tool->spec.name);
+        BUG("the tool %s finished a run that is not running", call->tool->spec.name);
     has_begun(call);
     call->out = OUT_NOTHING;
     if (call->phase == SETTLED) {
@@ -686,7 +686,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
     host->pending++;
     call_states_running(host->trace, call->id);
     if (left_us <= 0) {
-        bounded_deny(call, DENIAL_DEADLINE, "the turn's time was used up before the call began");
+        bounded_deny(call, DENIAL_DEADLINE, "the turn ran out of time before the call started");
     } else if (host->web == WEB_OFF && strcmp(spec->name, "web_search") == 0) {
         bounded_fail(call, true, "web_search is disabled (the web mode of this turn is off)");
     } else {
@@ -718,8 +718,7 @@ void bounded_cancel(struct bounded_call *call)
         settle_cut(call);
         return;
     }
-    const char *error = call->phase == COMMITTING ? OUTCOME_STOPPED
-                            " while the tool was writing; what it wrote is not known"
+    const char *error = call->phase == COMMITTING ? OUTCOME_STOPPED " while the tool was writing; the result is unknown"
                                                   : OUTCOME_STOPPED;
     call_states_complete(call->host->trace, call->id, TOOL_STATE_FAILED);
     settle_bounded(call, outcome_failure(call->id, call->tool->spec.name, true, "%s", error));

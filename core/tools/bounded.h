@@ -94,7 +94,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
 void *bounded_call_data(const struct bounded_call *call);
 /* The citations of a call that is done; the call owns them. */
 const struct citation *bounded_call_citations(const struct bounded_call *call, size_t *count);
-/* Cancels the token and settles the call as Failure("cancelled…"). A commit is not canceled: its end is awaited. */
+/* Cancels the token and settles the call as Failure("canceled…"). A commit is not canceled: its end is awaited. */
 void bounded_cancel(struct bounded_call *call);
 /* The host must call this when the hold clock stopped or started, to reset the timers. */
 void bounded_clock_changed(struct bounded_call *call);

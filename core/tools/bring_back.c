@@ -66,19 +66,19 @@ static int bring_file(struct bringing *b, const struct collected_file *file, con
 {
     CLEANUP(free) char *path = place_for(b, file->name, base, whole);
     if (file->truncated && file->size > OUTPUT_MAX_FILE_BYTES)
-        return err_set(err, "%.300s is too large to be brought back (%lld bytes; a file may have %d MiB)", file->name,
+        return err_set(err, "%.300s is too large (%lld bytes; the limit of a file is %d MiB)", file->name,
                        (long long)file->size, OUTPUT_MAX_FILE_BYTES >> 20);
     if (file->truncated)
-        return err_set(err, "that is too much at once (more than %d MiB; name fewer)", COLLECT_BYTES_MAX >> 20);
+        return err_set(err, "the files are too large in total (more than %d MiB); name fewer", COLLECT_BYTES_MAX >> 20);
     if (b->set->count == FILES_MAX)
-        return err_set(err, "more than %d files (name fewer)", FILES_MAX);
+        return err_set(err, "more than %d files; name fewer", FILES_MAX);
     struct change *change = change_set_add(b->set, b->job->run->env->root, path, err);
     if (!change)
         return -1;
     b->found++;
     for (size_t i = 0; i + 1 < b->set->count; i++)
         if (strcmp(b->set->items[i].path, change->path) == 0)
-            return err_set(err, "two files would become %.300s", path);
+            return err_set(err, "two files map to %.300s", path);
     change_side_set(&change->new, file->content, file->len,
                     change->old.exists ? change->old.mode
                     : file->runs       ? PROGRAM_MODE
@@ -154,9 +154,9 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     if (collect_found(b->job->ws, pattern, &files, err))
         return -1;
     if (!files.count && files.skipped_count)
-        return err_set(err, "%.300s cannot be brought back (%.200s)", files.skipped[0].name, files.skipped[0].why);
+        return err_set(err, "cannot bring back %.300s (%.200s)", files.skipped[0].name, files.skipped[0].why);
     if (!files.count)
-        return err_set(err, "no file of the workspace fits %.300s", given);
+        return err_set(err, "no file of the workspace matches %.300s", given);
     for (size_t i = 0; i < files.skipped_count; i++)
         leave_out(b, files.skipped[i].name, files.skipped[i].why);
     for (size_t i = 0; i < files.count; i++) {
@@ -259,21 +259,20 @@ const struct tool tool_bring_back = {
     .spec =
         {
             .name = "bring_back",
-            .description =
-                "Propose files of the session's workspace as files of the project. The user sees the difference and "
-                "decides; nothing else that programs do there reaches the project.",
+            .description = "Propose files of the session's workspace as files of the project. The user reviews the "
+                           "diff; nothing else that programs do there reaches the project.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", "file:{to}", NULL},
-            .parameters =
-                "{\"type\":\"object\",\"properties\":{"
-                "\"from\":{\"type\":[\"string\",\"array\"],\"minLength\":1,\"minItems\":1,\"maxItems\":100,"
-                "\"items\":{\"type\":\"string\",\"minLength\":1},"
-                "\"description\":\"paths, folders or globs in the workspace; of several each folder keeps its name\"},"
-                "\"to\":{\"type\":\"string\",\"description\":\"a file, or a folder with / behind it; the project's "
-                "folder if not given\"}},"
-                "\"required\":[\"from\"],\"additionalProperties\":false}",
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"from\":{\"type\":[\"string\",\"array\"],\"minLength\":1,\"minItems\":1,\"maxItems\":100,"
+                          "\"items\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"description\":\"paths, folders or globs in the workspace; with several, each folder keeps "
+                          "its name\"},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"a file, or a folder that ends with /; "
+                          "default: the project root\"}},"
+                          "\"required\":[\"from\"],\"additionalProperties\":false}",
         },
     .start = start_bring_back,
 };

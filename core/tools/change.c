@@ -233,8 +233,7 @@ struct change *change_set_add(struct change_set *set, struct beneath *root, cons
     if (fd >= 0 && (st.st_size > CHANGE_BYTES_MAX || strbuf_read(&bytes, fd, CHANGE_BYTES_MAX) < 0)) {
         int code = st.st_size > CHANGE_BYTES_MAX ? EFBIG : errno;
         if (code == EFBIG)
-            err_set(err, "%s is larger than %u MiB, too large to be changed with undo", place.path,
-                    CHANGE_BYTES_MAX >> 20);
+            err_set(err, "%s is larger than %u MiB, too large to undo", place.path, CHANGE_BYTES_MAX >> 20);
         else
             err_set_errno(err, code, "%s", place.path);
         return NULL;
@@ -337,7 +336,7 @@ static int check_guards(const struct change_set *set, struct beneath *root, stru
         const struct guarded *now = guard_of(root, change->path, change->through);
         if (!now || now->guard != GUARD_PROTECTED || change_protected(change))
             continue;
-        err_set(err, "%.300s has become a protected place meanwhile", change->path);
+        err_set(err, "%.300s is now a protected place", change->path);
         if (err)
             err->code = ESTALE;
         return -1;
@@ -364,16 +363,16 @@ int change_set_check(const struct change_set *set, struct beneath *root, struct 
         if (fd < 0 && why.code != ENOENT)
             return err_set(err, "%s", why.text);
         if (fd < 0 && change->old.exists)
-            return err_set(err, "%s was deleted meanwhile", change->path);
+            return err_set(err, "%s was deleted since it was read", change->path);
         if (fd >= 0 && !change->old.exists)
-            return err_set(err, "%s was created by someone else meanwhile", change->path);
+            return err_set(err, "%s was created by someone else since it was read", change->path);
         if (fd < 0)
             continue;
         int same = change_side_matches(&change->old, fd);
         if (same < 0)
             return err_set_errno(err, errno, "%s", change->path);
         if (!same)
-            return err_set(err, "%s was changed by someone else meanwhile", change->path);
+            return err_set(err, "%s was changed by someone else since it was read", change->path);
     }
     return 0;
 }
@@ -411,7 +410,7 @@ void change_set_count(struct change_set *set)
 int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count, struct err *err)
 {
     if (!diff || diff->cut)
-        return err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
+        return err_set(err, "the diff of %s is too large to choose hunks", change->path);
     if (count != diff->hunk_count)
         return err_set(err, "%s has %zu hunks, not %zu", change->path, diff->hunk_count, count);
     size_t kept = 0, added = 0, removed = 0;
@@ -463,7 +462,7 @@ static void pass(struct patching *patch, bool keep)
 static int expect(struct patching *patch, const char *line, size_t len, bool keep)
 {
     if (patch->at >= patch->end || line_length(patch->at, patch->end) != len || memcmp(patch->at, line, len) != 0)
-        return err_set(patch->err, "line %ld of the file is not what the difference says", patch->line);
+        return err_set(patch->err, "line %ld of the file does not match the diff", patch->line);
     pass(patch, keep);
     return 0;
 }
@@ -510,11 +509,11 @@ static int begin_hunk(struct patching *patch, const struct hunk *hunk)
     /* A hunk that removes nothing comes after the line it names. */
     long first = hunk->old_left ? hunk->old_line : hunk->old_line + 1;
     if (first < patch->line)
-        return err_set(patch->err, "the difference goes backwards");
+        return err_set(patch->err, "the hunks of the diff are out of order");
     while (patch->line < first && patch->at < patch->end)
         pass(patch, true);
     if (patch->line < first && hunk->old_left)
-        return err_set(patch->err, "the file has no line %ld, which the difference names", first);
+        return err_set(patch->err, "the file has no line %ld, which is in the diff", first);
     return 0;
 }
 
@@ -524,15 +523,15 @@ static int take_line(struct patching *patch, struct hunk *hunk, const char *line
     const char *body = len ? line + 1 : line;
     size_t body_len = len ? len - 1 : 0;
     if ((kind == ' ' || kind == '-') && hunk->old_left-- <= 0)
-        return err_set(patch->err, "a hunk of the difference is longer than it says");
+        return err_set(patch->err, "a hunk of the diff is longer than its header says");
     if ((kind == ' ' || kind == '+') && hunk->new_left-- <= 0)
-        return err_set(patch->err, "a hunk of the difference is longer than it says");
+        return err_set(patch->err, "a hunk of the diff is longer than its header says");
     if (kind == ' ')
         return expect(patch, body, body_len, true);
     if (kind == '-')
         return expect(patch, body, body_len, false);
     if (kind != '+')
-        return err_set(patch->err, "a line of the difference begins with %c", kind);
+        return err_set(patch->err, "a line of the diff begins with %c", kind);
     strbuf_add(patch->out, body, body_len);
     strbuf_addch(patch->out, '\n');
     return 0;
@@ -563,9 +562,9 @@ int patch_apply(struct strbuf *out, const char *old, size_t old_len, const char 
         line += len + (line + len < end);
     }
     if (!hunks)
-        return err_set(err, "there is no difference in the text");
+        return err_set(err, "no diff in the text");
     if (hunk.old_left > 0 || hunk.new_left > 0)
-        return err_set(err, "the difference is cut off");
+        return err_set(err, "the diff is incomplete");
     strbuf_add(out, patch.at, (size_t)(patch.end - patch.at));
     return 0;
 }

@@ -69,7 +69,7 @@ static int cannot(struct err *err, int code, const char *verb, const char *path)
         why = "the disk is full";
         break;
     case EDQUOT:
-        why = "the disk quota is used up";
+        why = "the disk quota is exceeded";
         break;
     case EROFS:
         why = "the file system is read-only";
@@ -79,7 +79,7 @@ static int cannot(struct err *err, int code, const char *verb, const char *path)
         why = "permission denied";
         break;
     case EFBIG:
-        why = "it would be larger than files may be here";
+        why = "it would exceed the file size limit";
         break;
     }
     /* Cut, so that the reason and the state of the other files still fit behind it. */
@@ -93,7 +93,7 @@ static int cannot(struct err *err, int code, const char *verb, const char *path)
 
 static int changed_meanwhile(struct err *err, const char *path)
 {
-    return err_set(err, "%.200s was changed by someone else meanwhile", path);
+    return err_set(err, "%.200s was changed by someone else since it was read", path);
 }
 
 static char *random_name(const char *stem, int stem_len, const char *before, const char *after)
@@ -148,7 +148,7 @@ static int check_lost(const struct change *change, const char *lost, struct err 
     size_t len;
     for (const char *line; (line = change_next_loss(&lost, &len));)
         if (!was_said(change->loses, line, len))
-            return err_set(err, "cannot write %.200s: it would lose its %.*s, which the question did not say",
+            return err_set(err, "cannot write %.200s: it would lose its %.*s, which the question did not show",
                            change->path, len > 80 ? 80 : (int)len, line);
     return 0;
 }
@@ -326,7 +326,7 @@ static int runtime_new(struct placing *p, struct err *err)
             rc = renameat(p->folder, p->temp, p->folder, p->name);
     }
     if (rc < 0 && errno == EEXIST)
-        return err_set(err, "%.200s was created by someone else meanwhile", path);
+        return err_set(err, "%.200s was created by someone else since it was read", path);
     if (rc < 0)
         return cannot(err, errno, "write", path);
     free(steal(&p->temp));
@@ -341,7 +341,8 @@ static int place_nothing(struct placing *p, struct err *err)
     if (renameat(p->folder, p->name, p->folder, p->temp) < 0) {
         int code = errno;
         free(steal(&p->temp));
-        return code == ENOENT ? err_set(err, "%.200s was deleted meanwhile", path) : cannot(err, code, "delete", path);
+        return code == ENOENT ? err_set(err, "%.200s was deleted since it was read", path)
+                              : cannot(err, code, "delete", path);
     }
     p->placed = PLACED_REMOVED;
     return is_old(p, p->temp) ? 0 : changed_meanwhile(err, path);
@@ -399,10 +400,10 @@ static void say_lost(struct err *err, const char *path, const char *kept)
 {
     size_t len = err ? strlen(err->text) : 0;
     if (err && kept)
-        snprintf(err->text + len, sizeof(err->text) - len,
-                 "; %.100s could not be put back, its old content is in %.255s", path, kept);
+        snprintf(err->text + len, sizeof(err->text) - len, "; cannot restore %.100s, its old content is in %.255s",
+                 path, kept);
     else if (err)
-        snprintf(err->text + len, sizeof(err->text) - len, "; %.120s could not be put back", path);
+        snprintf(err->text + len, sizeof(err->text) - len, "; cannot restore %.120s", path);
 }
 
 static void roll_back(struct placing *items, size_t count, struct beneath *root, struct err *err)

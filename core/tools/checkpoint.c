@@ -113,7 +113,7 @@ static char *claim(struct checkpoints *store, struct err *err)
         if (mkdir(path, 0700) == 0)
             return xasprintf(ID_PREFIX "%" PRIu64, number);
         if (errno != EEXIST) {
-            err_set_errno(err, errno, "cannot make a checkpoint in %s", store->dir);
+            err_set_errno(err, errno, "cannot create a checkpoint in %s", store->dir);
             return NULL;
         }
     }
@@ -124,7 +124,7 @@ static int save_blob(const char *folder, size_t index, const struct change *chan
     CLEANUP(free) char *path = xasprintf("%s/%zu.old", folder, index);
     CLEANUP(fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || file_write_all(fd, change->old.bytes, change->old.len) < 0 || fsync(fd) < 0)
-        return err_set_errno(err, errno, "cannot keep the old content of %.200s", change->path);
+        return err_set_errno(err, errno, "cannot save the old content of %.200s", change->path);
     return 0;
 }
 
@@ -165,7 +165,7 @@ static int save_into(const char *folder, const char *id, const char *call, const
 {
     for (size_t i = 0; i < set->count; i++) {
         if (!utf8_valid(set->items[i].path, strlen(set->items[i].path)))
-            return err_set(err, "the name of a file is not UTF-8, so it could not be undone");
+            return err_set(err, "the name of a file is not UTF-8, so its write cannot be undone");
         if (set->items[i].old.exists && save_blob(folder, i, &set->items[i], err) < 0)
             return -1;
     }
@@ -224,7 +224,7 @@ static int read_old(const char *folder, size_t index, const struct doc *side, co
         return -1;
     change_side_set(to, bytes.buf, bytes.len, (mode_t)doc_int(doc_get(side, "mode"), 0644));
     if (strcmp(to->digest, text_of(doc_get(side, "digest"))) != 0)
-        return err_set(err, "the kept content of %.200s is damaged", path);
+        return err_set(err, "the saved content of %.200s is damaged", path);
     return 0;
 }
 
@@ -237,14 +237,13 @@ static int add_undo(struct change_set *set, struct beneath *root, const char *fo
     if (!change)
         return -1;
     if (change->through)
-        return err_set(err, "%.200s leads to %.200s by a symbolic link now; undoing would change that", path,
-                       change->path);
+        return err_set(err, "%.200s is now a symbolic link to %.200s; an undo would change that", path, change->path);
     const char *left = text_of(doc_get(doc_get(file, "new"), "digest"));
     const char *before = text_of(doc_get(old, "digest"));
     if (strcmp(change->old.digest, left) != 0) {
         if (strcmp(change->old.digest, before) == 0)
-            return err_set(err, "%.200s already is as it was before %s", path, id);
-        return err_set(err, "%.200s was %s since %s; undoing would lose that", path,
+            return err_set(err, "%.200s is already as before %s", path, id);
+        return err_set(err, "%.200s was %s since %s; an undo would lose that", path,
                        change->old.exists ? "changed by someone else" : "deleted", id);
     }
     if (read_old(folder, index, old, path, &change->new, err) < 0)

@@ -159,9 +159,9 @@ static void start_code(struct tool_run *run)
     find_blocks(call);
     run->state = call;
     if (!call->count)
-        runtime_job_refuse(&call->job, "no code: give `code`, or a `text` with blocks between " CODE_FENCE);
+        runtime_job_refuse(&call->job, "no code: set `code`, or `text` with blocks between " CODE_FENCE);
     else if (check_interpreters(call, &err))
-        runtime_job_refuse(&call->job, "%s; workspace_exec runs commands that are allowed", err.text);
+        runtime_job_refuse(&call->job, "%s; use workspace_exec for allowed commands", err.text);
     else
         runtime_job_launch(&call->job, NULL);
 }
@@ -192,7 +192,7 @@ const struct tool tool_run_code = {
                           "\"language\":{\"type\":\"string\",\"description\":\"python, the default, or bash\"},"
                           "\"text\":{\"type\":\"string\",\"minLength\":1,\"description\":\"with blocks between ```\"},"
                           "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
-                          "\"description\":\"of each block, 60 if not given\"}},"
+                          "\"description\":\"of each block, default 60\"}},"
                           "\"additionalProperties\":false}",
             .timeout_s = RUNTIME_LONGEST_S,
         },

@@ -268,12 +268,12 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
                       struct err *err)
 {
     if (old_len > INT_MAX || new_len > INT_MAX) {
-        err_set(err, "%s is too large to be compared", path);
+        err_set(err, "%s is too large to diff", path);
         return NULL;
     }
     pthread_once(&started, start);
     if (not_started.text[0]) {
-        err_set(err, "cannot compare %s: %s", path, not_started.text);
+        err_set(err, "cannot diff %s: %s", path, not_started.text);
         return NULL;
     }
     git_diff_options options;
@@ -288,7 +288,7 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     if (git.diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
                          &collector) < 0) {
         const git_error *why = git.error_last();
-        err_set(err, "cannot compare %s: %s", path, why && why->message ? why->message : "unknown reason");
+        err_set(err, "cannot diff %s: %s", path, why && why->message ? why->message : "unknown reason");
         diff_free(diff);
         return NULL;
     }

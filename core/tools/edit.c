@@ -141,11 +141,11 @@ static void edit_file(struct tool_run *run, struct tool_reply *reply)
         return;
     }
     if (!change->old.exists) {
-        tool_reply_error(reply, "%s does not exist; write_file makes new files", change->path);
+        tool_reply_error(reply, "%s does not exist; write_file creates new files", change->path);
         return;
     }
     if (!old || !new || old->len == 0) {
-        tool_reply_error(reply, "old is empty; give the text to replace in %s, or use write_file", change->path);
+        tool_reply_error(reply, "old is empty; set it to the text to replace in %s, or use write_file", change->path);
         return;
     }
     size_t places = count_places(change->old.bytes, change->old.len, old->text, old->len);
@@ -226,15 +226,13 @@ const struct tool tool_write_file = {
     .spec =
         {
             .name = "write_file",
-            .description =
-                "Write a whole file: a new one, or the full new content of an existing one. Missing folders are "
-                "made. The user sees the difference and decides. To change part of a file, use edit_file.",
+            .description = "Write a whole file: a new one, or the full new content of an existing one. Creates missing "
+                           "folders. The user reviews the diff. To change part of a file, use edit_file.",
             .effect = EFFECT_LOCAL_WRITE,
             .resource_keys = path_key,
-            .parameters =
-                SCHEMA(NONEMPTY("path", "file, relative to the workspace") "," TEXT(
-                           "content", "the whole content, with a newline at its end if the file is to have one"),
-                       "\"path\",\"content\""),
+            .parameters = SCHEMA(NONEMPTY("path", "file, relative to the project root") "," TEXT(
+                                     "content", "the full content, including the newline at the end"),
+                                 "\"path\",\"content\""),
         },
     .work = write_file,
 };
@@ -245,20 +243,19 @@ const struct tool tool_edit_file = {
             .name = "edit_file",
             .description =
                 "Replace an exact piece of text in a file. The text must occur exactly once, unless all is set; "
-                "white space and line ends count. The user sees the difference and decides.",
+                "white space and line ends count. The user reviews the diff.",
             .effect = EFFECT_LOCAL_WRITE,
             .resource_keys = path_key,
             .parameters = SCHEMA(
-                NONEMPTY("path", "file, relative to the workspace") "," NONEMPTY(
+                NONEMPTY("path", "file, relative to the project root") "," NONEMPTY(
                     "old",
                     "the text to replace, "
                     "exactly as it is in "
-                    "the file") "," TEXT("new",
-                                         "what to put in its place; may be empty") ","
-                                                                                   "\"all\":{\"type\":\"boolean\","
-                                                                                   "\"default\":false,"
-                                                                                   "\"description\":\"replace every "
-                                                                                   "occurrence\"}",
+                    "the file") "," TEXT("new", "the replacement; may be empty") ","
+                                                                                 "\"all\":{\"type\":\"boolean\","
+                                                                                 "\"default\":false,"
+                                                                                 "\"description\":\"replace every "
+                                                                                 "occurrence\"}",
                 "\"path\",\"old\",\"new\""),
         },
     .work = edit_file,
@@ -268,10 +265,10 @@ const struct tool tool_delete_file = {
     .spec =
         {
             .name = "delete_file",
-            .description = "Delete one file. Folders are not deleted. The user decides, and can undo it.",
+            .description = "Delete one file. Folders are not deleted. The user approves or denies it, and can undo it.",
             .effect = EFFECT_DESTRUCTIVE,
             .resource_keys = path_key,
-            .parameters = SCHEMA(NONEMPTY("path", "file, relative to the workspace"), "\"path\""),
+            .parameters = SCHEMA(NONEMPTY("path", "file, relative to the project root"), "\"path\""),
         },
     .work = delete_file,
 };
@@ -280,12 +277,12 @@ const struct tool tool_move_file = {
     .spec =
         {
             .name = "move_file",
-            .description =
-                "Move or rename one file. Missing folders are made; nothing is ever overwritten. The user decides.",
+            .description = "Move or rename one file. Creates missing folders; never overwrites a file. The user "
+                           "approves or denies it.",
             .effect = EFFECT_LOCAL_WRITE,
             .resource_keys = move_keys,
-            .parameters = SCHEMA(NONEMPTY("from", "file, relative to the workspace") "," NONEMPTY(
-                                     "to", "its new path, relative to the workspace; must not exist yet"),
+            .parameters = SCHEMA(NONEMPTY("from", "file, relative to the project root") "," NONEMPTY(
+                                     "to", "its new path, relative to the project root; must not exist yet"),
                                  "\"from\",\"to\""),
         },
     .work = move_file,

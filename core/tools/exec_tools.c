@@ -149,7 +149,7 @@ static int begin_command(struct exec_call *call, struct err *err)
     request.timeout_ms = request.one_shot ? runtime_job_time_ms(job, request.timeout_ms)
                                           : runtime_timeout_ms(job->runtime, request.timeout_ms);
     if (!request.timeout_ms)
-        return err_set(err, "there was no time left for it");
+        return err_set(err, "no time left");
     if (!request.one_shot && runtime_room(job->runtime, err))
         return -1;
     request.yield_ms = look_ms(job, request.yield_ms);
@@ -171,10 +171,9 @@ const struct tool tool_workspace_exec = {
             .name = "workspace_exec",
             .description = "Run a shell command in the session's own workspace, in a sandbox: skills/ work/ runs/ "
                            "out/, none of the user's "
-                           "files (stage_input copies some there, bring_back proposes results). Runs to its end, "
-                           "unless background, tty or "
-                           "yield_time_ms is given: then the answer comes while it still runs, with a session_id for "
-                           "workspace_write_stdin and workspace_kill.",
+                           "files (stage_input copies some there, bring_back proposes results). Returns when the "
+                           "command exits. With background, tty or yield_time_ms it returns while the command still "
+                           "runs, with a session_id for workspace_write_stdin and workspace_kill.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
@@ -182,17 +181,17 @@ const struct tool tool_workspace_exec = {
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
                 "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"for sh\"},"
-                "\"cwd\":{\"type\":\"string\",\"description\":\"a folder of the workspace, its root if not given\"},"
+                "\"cwd\":{\"type\":\"string\",\"description\":\"a folder of the workspace; default: its root\"},"
                 "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"description\":\"more "
                 "variables\"},"
-                "\"stdin\":{\"type\":\"string\",\"description\":\"what it reads first\"},"
-                "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"300 if not given\"},"
+                "\"stdin\":{\"type\":\"string\",\"description\":\"its standard input\"},"
+                "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"default 300\"},"
                 "\"timeoutSec\":{\"type\":\"integer\"},\"timeout\":{\"type\":\"integer\"},"
                 "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,"
                 "\"description\":\"return after at most this long; the command keeps running\"},"
                 "\"yieldMs\":{\"type\":\"integer\"},"
                 "\"background\":{\"type\":\"boolean\",\"description\":\"return at once; the command keeps running\"},"
-                "\"tty\":{\"type\":\"boolean\",\"description\":\"with a terminal of its own\"},"
+                "\"tty\":{\"type\":\"boolean\",\"description\":\"run it in a terminal\"},"
                 "\"pty\":{\"type\":\"boolean\"}},"
                 "\"required\":[\"command\"],\"additionalProperties\":false}",
             .timeout_s = RUNTIME_LONGEST_S,
@@ -218,8 +217,8 @@ static void start_write(struct tool_run *run)
         runtime_job_start(&call->job);
 }
 
-#define SESSION_ID                                                                        \
-    "\"session_id\":{\"type\":\"string\",\"description\":\"as workspace_exec gave it\"}," \
+#define SESSION_ID                                                                  \
+    "\"session_id\":{\"type\":\"string\",\"description\":\"from workspace_exec\"}," \
     "\"sessionId\":{\"type\":\"string\"}"
 
 const struct tool tool_workspace_write_stdin = {
@@ -227,21 +226,19 @@ const struct tool tool_workspace_write_stdin = {
         {
             .name = "workspace_write_stdin",
             .description =
-                "Type into a program that workspace_exec left running, and see what it prints. Without chars it "
-                "only looks.",
+                "Type into a program that workspace_exec left running, and read its output. Without chars, only read.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", NULL},
-            .parameters =
-                "{\"type\":\"object\",\"properties\":{" SESSION_ID ","
-                "\"chars\":{\"type\":\"string\",\"description\":\"typed as they are\"},"
-                "\"append_newline\":{\"type\":\"boolean\",\"description\":\"and Enter\"},"
-                "\"submit\":{\"type\":\"boolean\"},"
-                "\"eof\":{\"type\":\"boolean\",\"description\":\"and the end of its input\"},"
-                "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"look for so long, 200 if "
-                "not given\"},\"yieldMs\":{\"type\":\"integer\"}},"
-                "\"additionalProperties\":false}",
+            .parameters = "{\"type\":\"object\",\"properties\":{" SESSION_ID ","
+                          "\"chars\":{\"type\":\"string\",\"description\":\"typed verbatim\"},"
+                          "\"append_newline\":{\"type\":\"boolean\",\"description\":\"then press Enter\"},"
+                          "\"submit\":{\"type\":\"boolean\"},"
+                          "\"eof\":{\"type\":\"boolean\",\"description\":\"then close its input\"},"
+                          "\"yield_time_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"milliseconds to "
+                          "wait for output, default 200\"},\"yieldMs\":{\"type\":\"integer\"}},"
+                          "\"additionalProperties\":false}",
         },
     .effect = runtime_effect,
     .start = start_write,
@@ -266,7 +263,7 @@ const struct tool tool_workspace_kill = {
     .spec =
         {
             .name = "workspace_kill",
-            .description = "End a program that workspace_exec left running, and all it started.",
+            .description = "Kill a program that workspace_exec left running, and all its processes.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,

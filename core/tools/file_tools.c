@@ -48,7 +48,7 @@ static char *real_beneath(const struct beneath *root, const char *path, struct e
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     ssize_t len = readlink(link, real, sizeof(real) - 1);
     if (len < 0) {
-        err_set_errno(err, errno, "cannot tell where %s is", path);
+        err_set_errno(err, errno, "cannot resolve %s", path);
         return NULL;
     }
     return xmemdup0(real, (size_t)len);
@@ -71,11 +71,10 @@ static char *allowed(const struct tool_run *run, const char *path, struct err *e
     if (own.text[0])
         err_set(err, "%s", own.text);
     else
-        err_set(
-            err,
-            "%.300s may not be staged: only files of the project may, and of folders that \"workspace.inputs\" in the "
-            "user's config file names",
-            path);
+        err_set(err,
+                "cannot stage %.300s: it is outside the project and the folders in \"workspace.inputs\" of the user's "
+                "config file",
+                path);
     return NULL;
 }
 
@@ -107,9 +106,9 @@ static void stage(struct runtime_job *job)
     bool host;
     CLEANUP(free) char *source = find_source(job->run, from, &host, &job->err);
     if (source && host && strcmp(mode, "link") == 0)
-        err_set(&job->err, "files of this machine are copied: through a link, programs could write to them");
+        err_set(&job->err, "cannot link files of the host, programs could write to them; use mode copy");
     if (begins_with(from, SKILL_SCHEME) && !from[strlen(SKILL_SCHEME) + strspn(from + strlen(SKILL_SCHEME), "/.")])
-        err_set(&job->err, "%.300s names no skill (" SKILL_SCHEME "name/path)", from);
+        err_set(&job->err, "unknown skill %.300s (" SKILL_SCHEME "name/path)", from);
     job->failed = job->err.text[0] != '\0';
     if (job->failed)
         return;
@@ -151,16 +150,15 @@ const struct tool tool_stage_input = {
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"workspace", NULL},
-            .parameters =
-                "{\"type\":\"object\",\"properties\":{"
-                "\"from\":{\"type\":\"string\",\"minLength\":1},"
-                "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with / behind "
-                "it; "
-                "work/inputs/ if not given\"},"
-                "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
-                "\"description\":\"link: only within the workspace\"},"
-                "\"pin\":{\"type\":\"boolean\",\"description\":\"the version of an artifact that was there before\"}},"
-                "\"required\":[\"from\"],\"additionalProperties\":false}",
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"from\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"to\":{\"type\":\"string\",\"description\":\"path in the workspace, a folder if it ends "
+                          "with /; default work/inputs/\"},"
+                          "\"mode\":{\"type\":\"string\",\"enum\":[\"copy\",\"link\"],"
+                          "\"description\":\"link: only within the workspace\"},"
+                          "\"pin\":{\"type\":\"boolean\",\"description\":\"reuse the version of an artifact that was "
+                          "staged before\"}},"
+                          "\"required\":[\"from\"],\"additionalProperties\":false}",
         },
     .start = start_screen,
 };
@@ -276,8 +274,8 @@ const struct tool tool_collect_outputs = {
         {
             .name = "collect_outputs",
             .description =
-                "See which files programs left in the session's workspace (out/** if no globs are given): name, type, "
-                "size, with `inline` their text, with `save` kept as artifacts that outlive the session.",
+                "List the files that programs left in the session's workspace (default globs: out/**) with name, type "
+                "and size. `inline` adds their text; `save` stores them as artifacts that outlive the session.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = false,
             .real_time = true,
@@ -288,7 +286,7 @@ const struct tool tool_collect_outputs = {
                 "\"max_files\":{\"type\":\"integer\"},\"max_file_bytes\":{\"type\":\"integer\"},"
                 "\"max_total_bytes\":{\"type\":\"integer\"},"
                 "\"inline\":{\"type\":\"boolean\"},\"save\":{\"type\":\"boolean\"},"
-                "\"name_template\":{\"type\":\"string\",\"description\":\"stands before the names of artifacts\"}},"
+                "\"name_template\":{\"type\":\"string\",\"description\":\"prefix of the names of artifacts\"}},"
                 "\"additionalProperties\":false}",
         },
     .effect = collect_effect,
@@ -322,7 +320,7 @@ static int read_file(const struct workspace *ws, const char *path, struct strbuf
         return err_set(err, "%.300s is %s, not a file", path, beneath_kind(st.st_mode));
     CLEANUP(fd) int fd = inside_reopen(seen);
     if (fd < 0 || strbuf_read(bytes, fd, ARTIFACT_BYTES) < 0)
-        return errno == EFBIG ? err_set(err, "%.300s is larger than an artifact may be (64 MiB)", path)
+        return errno == EFBIG ? err_set(err, "%.300s is larger than 64 MiB, the limit of an artifact", path)
                               : err_set_errno(err, errno, "cannot read %.300s", path);
     return 0;
 }
@@ -379,7 +377,7 @@ const struct tool tool_save_artifact = {
     .spec =
         {
             .name = "save_artifact",
-            .description = "Keep a file of the session's workspace as the next version of an artifact, which outlives "
+            .description = "Save a file of the session's workspace as the next version of an artifact, which outlives "
                            "the session.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
@@ -388,7 +386,7 @@ const struct tool tool_save_artifact = {
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
                 "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"in the workspace\"},"
-                "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; the file's if not given\"}},"
+                "\"name\":{\"type\":\"string\",\"description\":\"of the artifact; default: the name of the file\"}},"
                 "\"required\":[\"path\"],\"additionalProperties\":false}",
         },
     .start = start_save,
@@ -496,17 +494,16 @@ const struct tool tool_load_artifact = {
         {
             .name = "load_artifact",
             .description = "Read an artifact that was saved, or an output that was too long for its answer "
-                           "(artifact://art_...); with `to` put it into the session's workspace.",
+                           "(artifact://art_...); with `to`, copy it into the session's workspace.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = false,
             .real_time = true,
             .resource_keys = (const char *const[]){"artifact:{ref}", NULL},
-            .parameters = "{\"type\":\"object\",\"properties\":{"
-                          "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, name@version, or as an "
-                          "answer gave it\"},"
-                          "\"to\":{\"type\":\"string\",\"description\":\"in the workspace, a folder to put it in with "
-                          "/ behind it\"}},"
-                          "\"required\":[\"ref\"],\"additionalProperties\":false}",
+            .parameters =
+                "{\"type\":\"object\",\"properties\":{"
+                "\"ref\":{\"type\":\"string\",\"minLength\":1,\"description\":\"name, name@version, or artifact://…\"},"
+                "\"to\":{\"type\":\"string\",\"description\":\"path in the workspace, a folder if it ends with /\"}},"
+                "\"required\":[\"ref\"],\"additionalProperties\":false}",
         },
     .effect = load_effect,
     .start = start_load,

@@ -123,7 +123,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     CLEANUP(dir_names) struct dir_names names = {0};
     if (read_names(&names, fd, &run->deadline.cancelled, &err) < 0) {
         tool_reply_error(reply, "cannot list %s: %s", path,
-                         err.code == ECANCELED ? "cancelled" : strerrordesc_np(err.code));
+                         err.code == ECANCELED ? "canceled" : strerrordesc_np(err.code));
         return;
     }
     int64_t offset = json_int(json_get(run->arguments, "offset"), 0);
@@ -273,7 +273,7 @@ static int check_text(int fd, struct line_reader *reader, bool from_start, const
     size_t len;
     if (from_start) {
         if (line_reader_peek(reader, &text, &len) < 0)
-            return errno == ECANCELED ? err_set(err, "cannot read %s: cancelled", path)
+            return errno == ECANCELED ? err_set(err, "cannot read %s: canceled", path)
                                       : err_set_errno(err, errno, "%s", path);
     } else {
         ssize_t got = pread(fd, probe, sizeof(probe), 0);
@@ -356,7 +356,7 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
         return;
     }
     if (fill_page(&page, reader, from_line, limit, byte < 0 && st.st_size < COUNT_LINES_BELOW) < 0) {
-        tool_reply_error(reply, "cannot read %s: %s", path, errno == ECANCELED ? "cancelled" : strerrordesc_np(errno));
+        tool_reply_error(reply, "cannot read %s: %s", path, errno == ECANCELED ? "canceled" : strerrordesc_np(errno));
         return;
     }
     if (page.count == 0 && from_line > 1) {
@@ -379,9 +379,9 @@ const struct tool tool_list_dir = {
             .idempotent = true,
             .resource_keys = dir_key,
             .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
-                          "\"default\":\".\",\"description\":\"folder, relative to the workspace\"},"
+                          "\"default\":\".\",\"description\":\"folder, relative to the project root\"},"
                           "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
-                          "\"description\":\"leave out this many entries; next_offset of the page before\"}},"
+                          "\"description\":\"skip this many entries; next_offset of the previous page\"}},"
                           "\"additionalProperties\":false}",
         },
     .work = list_dir,
@@ -398,13 +398,13 @@ const struct tool tool_read_file = {
             .idempotent = true,
             .resource_keys = file_key,
             .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,"
-                          "\"description\":\"file, relative to the workspace, or art_…\"},"
+                          "\"description\":\"file, relative to the project root, or art_…\"},"
                           "\"offset\":{\"type\":\"integer\",\"minimum\":1,\"default\":1,"
                           "\"description\":\"first line, counted from 1\"},"
                           "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
                           "\"description\":\"number of lines, at most 200\"},"
                           "\"byte\":{\"type\":\"integer\",\"minimum\":0,"
-                          "\"description\":\"begin at this byte instead of a line; next_byte of the page before\"}},"
+                          "\"description\":\"start at this byte instead of a line; next_byte of the previous page\"}},"
                           "\"required\":[\"path\"],\"additionalProperties\":false}",
         },
     .work = read_file,

@@ -129,22 +129,22 @@ static const char *denial_hint(enum denial reason)
 {
     switch (reason) {
     case DENIAL_DUPLICATE:
-        return "the same call succeeded earlier in this turn: use that result";
+        return "the same call succeeded earlier in this turn; use that result";
     case DENIAL_BLOCKED:
-        return "this tool cannot be called any more in this turn: go on without it";
+        return "this tool is unavailable for the rest of the turn; continue without it";
     case DENIAL_PRE_HOOK:
-        return "a rule of this session refused the call before it ran";
+        return "a rule of this session denied the call before it ran";
     case DENIAL_VALIDATION:
-        return "the tool was not run: correct the arguments and call it again";
+        return "the tool was not run; correct the arguments and call it again";
     case DENIAL_DEADLINE:
-        return "the turn's time is used up and the call was not carried out: answer with what you have";
+        return "the turn is out of time and the call was not run; answer with what you have";
     case DENIAL_WRITE_DENIED:
-        return "nothing was written: do not try the same write again, take the reason into account";
+        return "nothing was written; do not repeat this write, and consider the reason";
     }
     return NULL;
 }
 
-#define BLOCKED_HINT "this tool is blocked for the rest of the turn: go on without it"
+#define BLOCKED_HINT "this tool is blocked for the rest of the turn; continue without it"
 
 static void add_hint(struct json_writer *w, const char *hint)
 {
@@ -166,15 +166,14 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
         break;
     case OUTCOME_TIMEOUT:
         json_add_str(&w, "status", "timeout");
-        strbuf_addf(
-            &text,
-            outcome->timeout.queued
-                ? "%s was not begun within its time limit of %.6g s, because other calls kept all threads busy"
-                : "%s did not answer within its time limit of %.6g s and was given up; nothing it does later is used",
-            outcome->tool, outcome->timeout.deadline_s);
+        strbuf_addf(&text,
+                    outcome->timeout.queued
+                        ? "%s did not start within its time limit of %.6g s; other calls kept all threads busy"
+                        : "%s timed out after %.6g s; a late result is ignored",
+                    outcome->tool, outcome->timeout.deadline_s);
         json_add_str(&w, "error", text.buf);
         json_add_bool(&w, "retryable", outcome->timeout.retryable);
-        add_hint(&w, outcome->timeout.retryable ? "try something smaller, or go on without it" : BLOCKED_HINT);
+        add_hint(&w, outcome->timeout.retryable ? "try something smaller, or continue without it" : BLOCKED_HINT);
         break;
     case OUTCOME_FAILURE:
         json_add_str(&w, "status", "error");
@@ -194,7 +193,7 @@ void outcome_message(struct strbuf *out, const struct outcome *outcome)
         json_add_str(&w, "id", outcome->artifact.id);
         json_add_int(&w, "size", (int64_t)outcome->artifact.size);
         json_add_str(&w, "summary", outcome->artifact.summary);
-        strbuf_addf(&text, "the output was too long to show and is kept whole: read it with read_file path=%s",
+        strbuf_addf(&text, "the output is too long to show and was stored; read it with read_file path=%s",
                     outcome->artifact.id);
         json_add_str(&w, "hint", text.buf);
         break;

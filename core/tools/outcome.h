@@ -19,7 +19,7 @@ enum denial {
 };
 
 /* The beginning of the error of a call that the user stopped; a replay recognizes it by this. */
-#define OUTCOME_STOPPED "cancelled by the user"
+#define OUTCOME_STOPPED "canceled by the user"
 
 struct outcome {
     enum outcome_type type;

@@ -155,7 +155,7 @@ static bool output_wants_confirmation(const struct json *output)
 char *output_sentence(const char *text)
 {
     if (!text || !*text)
-        return xstrdup("the tool failed and did not say why");
+        return xstrdup("the tool failed without a message");
     return xmemdup0(text, utf8_prefix(text, strlen(text), SENTENCE_CHARS));
 }
 
@@ -273,7 +273,7 @@ static void output_cut(struct strbuf *out, const struct json *output)
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     output_limit_write(&text, output, JSON_COMPACT);
-    strbuf_addf(&note, "the output has %zu characters; only its beginning is here, the whole could not be kept",
+    strbuf_addf(&note, "the output has %zu characters; only the beginning is shown; storing the rest failed",
                 utf8_count(text.buf, text.len));
     /* The frame is measured with Python's spacing, like the limit. */
     size_t frame = strlen("{\"truncated\": true, \"note\": \"\", \"text\": \"\"}") + note.len;

@@ -63,7 +63,7 @@ static int check_tool(struct registry *registry, const struct tool *tool, const 
 {
     const struct tool_spec *spec = &tool->spec;
     if (!good_name(spec->name))
-        return err_set(err, "\"%.80s\" is no name for a tool (letters, digits, _ . -, at most %d)",
+        return err_set(err, "invalid tool name \"%.80s\" (letters, digits, _ . -, at most %d)",
                        spec->name ? spec->name : "", NAME_MAX_CHARS);
     if (!tool->work == !tool->start)
         BUG("the tool %s has %s way to run", spec->name, tool->work ? "more than one" : "no");
@@ -81,7 +81,7 @@ int registry_add(struct registry *registry, const struct tool *tool, struct err 
     const struct tool_spec *spec = &tool->spec;
     const struct json *schema;
     if (registry_find(registry, spec->name))
-        return err_set(err, "there is a tool named %s already", spec->name);
+        return err_set(err, "duplicate tool %s", spec->name);
     if (check_tool(registry, tool, &schema, err))
         return -1;
     GROW(registry->entries, registry->count, registry->room);

@@ -312,12 +312,11 @@ struct programs *runtime_programs(struct runtime *runtime, struct err *err)
         return NULL;
     }
     if (!said->engine) {
-        err_set(err, "%s", said->why_none ? said->why_none : "there is no sandbox for programs (see keyturn engines)");
+        err_set(err, "%s", said->why_none ? said->why_none : "no sandbox for programs; run keyturn engines");
         return NULL;
     }
     if (said->env_missing) {
-        err_set(err, "the variable %.60s, which \"workspace.env\" in the user's config file names, is not set",
-                said->env_missing);
+        err_set(err, "$%.60s is not set, and \"workspace.env\" in the user's config file uses it", said->env_missing);
         return NULL;
     }
     if (!runtime->programs)
@@ -371,7 +370,7 @@ int runtime_room(const struct runtime *runtime, struct err *err)
     size_t running = runtime->exec ? exec_running(runtime->exec, &names) : 0;
     if (running < runtime->options.programs_max)
         return 0;
-    return err_set(err, "%zu programs run already, more are not allowed (workspace_kill ends one of %s)", running,
+    return err_set(err, "the limit of running programs (%zu) is reached; end one with workspace_kill: %s", running,
                    names.buf);
 }
 

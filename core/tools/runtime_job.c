@@ -23,7 +23,7 @@ static void work(struct loop_work *work)
     struct runtime_job *job = CONTAINER_OF(work, struct runtime_job, work);
     if (tool_run_cancelled(job->run)) {
         job->failed = true;
-        err_set(&job->err, "cancelled before it began");
+        err_set(&job->err, "canceled before it started");
         return;
     }
     job->ws = runtime_workspace(job->runtime, &job->err);
@@ -101,7 +101,7 @@ bool runtime_job_goes_on(struct runtime_job *job)
     if (job->failed)
         runtime_job_finish(job);
     else
-        runtime_job_refuse(job, "cancelled");
+        runtime_job_refuse(job, "canceled");
     return false;
 }
 
@@ -116,7 +116,7 @@ void runtime_job_answer(struct runtime_job *job, void (*act)(struct runtime_job 
 void runtime_job_cancelled(struct runtime_job *job)
 {
     runtime_look(job->runtime); /* records what it did so far */
-    runtime_job_refuse(job, "cancelled");
+    runtime_job_refuse(job, "canceled");
 }
 
 void runtime_job_launch(struct runtime_job *job, const char *command)
@@ -126,7 +126,7 @@ void runtime_job_launch(struct runtime_job *job, const char *command)
         runtime_job_refuse(job, "%s", err.text);
     } else if (tool_run_must_ask(job->run)) {
         /* the user reads this before the question */
-        tool_run_say(job->run, "progress", "There is no sandbox around it: it can change your files.\n");
+        tool_run_say(job->run, "progress", "No sandbox: this command can change your files.\n");
         tool_reply_ask(&job->reply);
         runtime_job_finish(job);
     } else {

@@ -261,7 +261,7 @@ static int check_items(const struct json *schema, const struct json *array, stru
 static int validate(const struct json *schema, const struct json *value, struct strbuf *path, struct err *err)
 {
     if (schema->type == JSON_FALSE)
-        return err_set(err, "%s: must not be there", shown(path));
+        return err_set(err, "%s: not allowed", shown(path));
     if (check_type(schema, value, path, err) || check_enum(schema, value, path, err) ||
         check_bounds(schema, value, path, err))
         return -1;

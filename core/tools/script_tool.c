@@ -138,18 +138,18 @@ static void on_box(void *user, struct box *box, const char *why)
     call->box = box;
     loop_timer_stop(call->run->env->loop, &call->timer);
     if (!box) {
-        finish_error(call, "there is no sandbox: %s", why);
+        finish_error(call, "no sandbox: %s", why);
         return;
     }
     if ((call->tools || call->files.count) && !pool_tools(call->pool)->chosen) {
         pool_give(call->pool, box, true);
-        finish_error(call, "the harness of this sandbox is older than this program: it takes no files and no choice of "
-                           "tools (./dev image rebuilds its image)");
+        finish_error(call, "the image of this sandbox is outdated: its harness does not support `files` and `tools`; "
+                           "./dev image rebuilds it");
         return;
     }
     if (left_s < WORTH_S) {
         pool_give(call->pool, box, true);
-        finish_error(call, "a sandbox was free only when the time was nearly over");
+        finish_error(call, "no time left after waiting for a sandbox");
         return;
     }
     if (tool_run_must_ask(call->run)) {
@@ -327,7 +327,7 @@ static enum effect script_effect(const struct tool *tool, const struct tool_env 
 static void start_script(struct tool_run *run)
 {
     if (!run->env->pool) {
-        refuse_script(run, "there is no sandbox (see keyturn engines)");
+        refuse_script(run, "no sandbox; run keyturn engines");
         return;
     }
     const char *const *declared = pool_secrets(run->env->pool);
@@ -362,9 +362,9 @@ static void cancel_script(struct tool_run *run)
     if (call->reading)
         return; /* the work sees the cancellation and returns */
     if (call->script)
-        script_run_cancel(call->script, "cancelled");
+        script_run_cancel(call->script, "canceled");
     else
-        finish_error(call, "cancelled while waiting for a sandbox");
+        finish_error(call, "canceled while waiting for a sandbox");
 }
 
 const struct tool tool_run_script = {
@@ -372,8 +372,8 @@ const struct tool tool_run_script = {
         {
             .name = "run_script",
             .description =
-                "Run a Python script in a sandbox: no network, a workspace of its own that holds nothing but copies of "
-                "the files named by `files`, from which it can import too. Its "
+                "Run a Python script in a sandbox: no network, and an own workspace that has only copies of the files "
+                "in `files`, which it can import. Its "
                 "result is what it gives to emit_result(data), once, as JSON; emit_intermediate(label, data) and "
                 "print() are shown while it runs. The functions of the tools folder are in its scope.",
             .effect = EFFECT_LOCAL_WRITE,
@@ -384,17 +384,17 @@ const struct tool tool_run_script = {
                 "{\"type\":\"object\",\"properties\":{"
                 "\"script\":{\"type\":\"string\",\"minLength\":1,\"description\":\"the Python source\"},"
                 "\"mode\":{\"type\":\"string\",\"enum\":[\"plan\",\"interactive\"],"
-                "\"description\":\"plan, the default, must give a result; interactive may end without one\"},"
+                "\"description\":\"plan (default) must return a result; interactive may end without one\"},"
                 "\"timeout\":{\"type\":\"number\",\"minimum\":1,\"maximum\":600,"
-                "\"description\":\"seconds, 60 if not given\"},"
+                "\"description\":\"seconds, default 60\"},"
                 "\"secrets\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
                 "\"description\":\"names of secrets that the script needs in its environment\"},"
                 "\"tools\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
-                "\"description\":\"the functions of the tools folder that the script uses, all if not "
-                "given; the call counts as the strongest of them\"},"
+                "\"description\":\"the functions of the tools folder that the script uses, default all; the call gets "
+                "the strongest effect of them\"},"
                 "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
-                "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative "
-                "to the workspace; read-only copies, at most 500 files and 8 MiB\"}},"
+                "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative to the "
+                "project root; read-only copies, at most 500 files and 8 MiB\"}},"
                 "\"required\":[\"script\"],\"additionalProperties\":false}",
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },
@@ -432,11 +432,11 @@ static int take_file(struct gathering *g, const char *path)
     if (!utf8_valid(path, strlen(path)))
         return err_set(g->err, "files: the name of %s is not UTF-8", path);
     if (files->count == SCRIPT_FILES_MAX)
-        return err_set(g->err, "files: more than %d (name fewer)", SCRIPT_FILES_MAX);
+        return err_set(g->err, "files: more than %d; name fewer", SCRIPT_FILES_MAX);
     /* One byte more than allowed, because 0 would mean no limit. */
     if (beneath_read(g->root, path, &bytes, left + 1, &st, g->err) < 0 || bytes.len > left) {
         if (bytes.len > left || (g->err && g->err->code == EFBIG))
-            return err_set(g->err, "files: more than %u MiB with %s (name fewer)", SCRIPT_FILES_BYTES >> 20, path);
+            return err_set(g->err, "files: more than %u MiB with %s; name fewer", SCRIPT_FILES_BYTES >> 20, path);
         return err_prefix(g->err, "files");
     }
     hash_map_put(&g->seen, path, 1);
@@ -522,9 +522,9 @@ static int take_pattern(struct gathering *g, const char *pattern)
         rc = path ? take_path(g, path, false) : err_prefix(g->err, "files");
     }
     if (atomic_load(g->cancelled))
-        return err_set(g->err, "cancelled");
+        return err_set(g->err, "canceled");
     if (rc == 0 && !g->found)
-        return err_set(g->err, "files: nothing is named by %s", pattern);
+        return err_set(g->err, "files: no match for %s", pattern);
     return rc;
 }
 

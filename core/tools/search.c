@@ -385,7 +385,7 @@ static void search_files(struct tool_run *run, struct tool_reply *reply)
     else
         search_open_file(&search, path, fd);
     if (tool_run_cancelled(run))
-        tool_reply_error(reply, "cancelled after %lld files", (long long)search.files);
+        tool_reply_error(reply, "canceled after %lld files", (long long)search.files);
     else if (search.failure)
         tool_reply_error(reply, "%s", search.failure);
     else
@@ -399,16 +399,17 @@ const struct tool tool_search_files = {
         {
             .name = "search_files",
             .description =
-                "Find the lines that hold a text or match a regular expression, in all text files below a folder. "
+                "Find the lines that contain a text or match a regular expression, in all text files below a folder. "
                 "At most 200 lines at a time; when there are more, the answer has next_offset.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
             .resource_keys = search_key,
             .parameters =
                 "{\"type\":\"object\",\"properties\":{"
-                "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"what to look for in a line\"},"
+                "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"text or pattern to find in a "
+                "line\"},"
                 "\"path\":{\"type\":\"string\",\"minLength\":1,\"default\":\".\","
-                "\"description\":\"folder or file, relative to the workspace\"},"
+                "\"description\":\"folder or file, relative to the project root\"},"
                 "\"regex\":{\"type\":\"boolean\",\"default\":false,"
                 "\"description\":\"pattern is a regular expression (PCRE2)\"},"
                 "\"glob\":{\"type\":\"string\",\"minLength\":1,\"description\":\"only files that match: *.c by "
@@ -416,7 +417,7 @@ const struct tool tool_search_files = {
                 "\"max\":{\"type\":\"integer\",\"minimum\":1,\"default\":200,"
                 "\"description\":\"number of matching lines, at most 200\"},"
                 "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,"
-                "\"description\":\"leave out this many matches; next_offset of the page before\"}},"
+                "\"description\":\"skip this many matches; next_offset of the previous page\"}},"
                 "\"required\":[\"pattern\"],\"additionalProperties\":false}",
         },
     .work = search_files,
@@ -431,7 +432,7 @@ static void get_context_pack(struct tool_run *run, struct tool_reply *reply)
 {
     struct context_source *source = run->env->context;
     if (!source) {
-        tool_reply_error(reply, "this session keeps no context to search; use search_files and read_file");
+        tool_reply_error(reply, "context search is off in this session; use search_files and read_file");
         reply->final = true;
         return;
     }
@@ -443,7 +444,7 @@ static void get_context_pack(struct tool_run *run, struct tool_reply *reply)
     const char *query = json_str(json_get(run->arguments, "query"), "");
     CLEANUP(free) char *pack = source->pack(source, query, (size_t)limit, &run->deadline.cancelled);
     if (!pack) {
-        tool_reply_error(reply, tool_run_cancelled(run) ? "cancelled" : "no context could be put together");
+        tool_reply_error(reply, tool_run_cancelled(run) ? "canceled" : "context search failed");
         return;
     }
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -461,7 +462,7 @@ const struct tool tool_get_context_pack = {
     .spec =
         {
             .name = "get_context_pack",
-            .description = "Find the passages of the workspace that fit a question best, with their paths.",
+            .description = "Find the passages of project files that best match a question, with their paths.",
             .effect = EFFECT_READ_ONLY,
             .idempotent = true,
             .resource_keys = query_key,

@@ -161,11 +161,10 @@ const struct tool tool_skill_load = {
             .idempotent = true,
             .real_time = true,
             .resource_keys = (const char *const[]){"skill:{name}:{file}", NULL},
-            .parameters =
-                "{\"type\":\"object\",\"properties\":{"
-                "\"name\":{\"type\":\"string\",\"minLength\":1},"
-                "\"file\":{\"type\":\"string\",\"description\":\"relative to the skill; SKILL.md if not given\"}},"
-                "\"required\":[\"name\"],\"additionalProperties\":false}",
+            .parameters = "{\"type\":\"object\",\"properties\":{"
+                          "\"name\":{\"type\":\"string\",\"minLength\":1},"
+                          "\"file\":{\"type\":\"string\",\"description\":\"relative to the skill; default SKILL.md\"}},"
+                          "\"required\":[\"name\"],\"additionalProperties\":false}",
         },
     .work = load,
 };
@@ -331,7 +330,7 @@ static void begin_skill(struct runtime_job *job)
     int64_t said_s = json_int(json_get(job->run->arguments, "timeout_sec"), SKILL_TIMEOUT_S);
     int64_t left_ms = runtime_job_time_ms(job, said_s * 1000);
     if (left_ms <= 0) {
-        runtime_job_refuse(job, "there was no time left for it");
+        runtime_job_refuse(job, "no time left");
         return;
     }
     struct programs *programs = runtime_programs(job->runtime, &err);
@@ -406,10 +405,9 @@ const struct tool tool_skill_run = {
                           "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
                           "\"stdin\":{\"type\":\"string\"},"
                           "\"timeout_sec\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,"
-                          "\"description\":\"300 if not given\"},"
+                          "\"description\":\"default 300\"},"
                           "\"outputs\":{\"type\":\"object\",\"description\":\"what to collect, as in collect_outputs; "
-                          "out/** if not "
-                          "given\"}},"
+                          "default out/**\"}},"
                           "\"required\":[\"skill\",\"command\"],\"additionalProperties\":false}",
             .timeout_s = RUNTIME_LONGEST_S,
         },

@@ -65,11 +65,11 @@ static void read_answer(const struct web_search *search, struct tool_reply *repl
     const struct json *answer = json_parse(&arena, search->answer.buf, search->answer.len, &err);
     const struct json *results = json_get(answer, "results");
     if (!answer) {
-        tool_reply_error(reply, "the web search answered with something that is not JSON: %s", err.text);
+        tool_reply_error(reply, "the web search returned text that is not JSON: %s", err.text);
         return;
     }
     if (!results || results->type != JSON_ARRAY) {
-        tool_reply_error(reply, "the web search answered without a list of results");
+        tool_reply_error(reply, "the web search returned no list of results");
         return;
     }
     const struct json *arguments = search->run->arguments;
@@ -100,10 +100,10 @@ static void on_search_done(void *user, const struct http_result *result)
     if (result->error)
         tool_reply_error(&reply, "the web search failed: %s", result->error);
     else if (result->status >= 300 && result->status < 400)
-        tool_reply_error(&reply, "the web search answered with HTTP status %ld, and redirects are not followed",
+        tool_reply_error(&reply, "the web search returned HTTP status %ld, and Keyturn follows no redirects",
                          result->status);
     else if (result->status != 200)
-        tool_reply_error(&reply, "the web search answered with HTTP status %ld", result->status);
+        tool_reply_error(&reply, "the web search returned HTTP status %ld", result->status);
     else
         read_answer(search, &reply);
     end_search(search, &reply);
@@ -154,7 +154,7 @@ static void cancel_search(struct tool_run *run)
     struct web_search *search = run->state;
     struct tool_reply reply = {0};
     http_cancel(search->transfer);
-    tool_reply_error(&reply, "the web search was cancelled");
+    tool_reply_error(&reply, "the web search was canceled");
     end_search(search, &reply);
 }
 
@@ -168,9 +168,9 @@ const struct tool tool_web_search = {
             .resource_keys = (const char *const[]){"web", NULL},
             .parameters = "{\"type\":\"object\",\"properties\":{"
                           "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,"
-                          "\"description\":\"what to look for\"},"
+                          "\"description\":\"the search terms\"},"
                           "\"max\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":20,"
-                          "\"description\":\"number of results, 5 if not given\"}},"
+                          "\"description\":\"number of results, default 5\"}},"
                           "\"required\":[\"query\"],\"additionalProperties\":false}",
         },
     .start = start_search,

@@ -19,32 +19,34 @@
 #define TOLD_MAX  8000 /* bytes of the output of a step */
 #define ERROR_MAX 2000
 
-static const char what_a_script_is[] = "You write Python scripts for a wish of the user. A script runs in a sandbox: "
-                                       "no network, nothing of the user's machine, "
-                                       "Python's standard library, and an empty folder of its own, which is the "
-                                       "current one (/workspace in most sandboxes). "
-                                       "These functions are there without an import:\n"
-                                       "- emit_result(data): the result, once; anything that JSON can hold\n"
-                                       "- emit_intermediate(label, data): a part of it, or how far it is\n"
-                                       "- emit_log(message, level=\"info\"): a note\n"
-                                       "print() is shown too.";
+static const char what_a_script_is[] =
+    "You write Python scripts for a request of the user. A script runs in a sandbox: "
+    "no network, nothing of the user's machine, "
+    "Python's standard library, and an empty folder of its own, which is the "
+    "current one (/workspace in most sandboxes). "
+    "These functions are there without an import:\n"
+    "- emit_result(data): the result, once; anything that JSON can hold\n"
+    "- emit_intermediate(label, data): a part of it, or how far it is\n"
+    "- emit_log(message, level=\"info\"): a note\n"
+    "print() is shown too.";
 
 static const char plan_rules[] = "Answer with one whole script in one fenced block that begins with ```python, and use "
                                  "no such fence within it. It must "
-                                 "call emit_result. If it fails you are told the error, and write the whole script "
-                                 "again: each begins in an empty folder.";
+                                 "call emit_result. If it fails, you get the error and write the corrected script in "
+                                 "full: each run starts in an empty folder.";
 
 static const char interactive_rules[] =
-    "Go step by step. Answer with the script of the next step in one fenced block that begins with ```python, and use "
+    "Work step by step. Answer with the script of the next step in one fenced block that begins with ```python, and "
+    "use "
     "no such "
-    "fence within it; you are then told what it said. Files stay from step to step, variables do not. The step that "
+    "fence within it; you then get its output. Files stay from step to step, variables do not. The step that "
     "has the "
-    "result calls emit_result, which ends it; where there is none, answer without a block when all is done. Two steps "
-    "running that say the same end it too.";
+    "result calls emit_result, which ends it; if no result is needed, answer without a block when all is done. Two "
+    "steps in a row with the same output end it too.";
 
 static const char author_words_astray[] =
-    "No block of your answer is a Python script that calls emit_result, and nothing else "
-    "is run here. Write the whole script in one fenced block that begins with ```python.";
+    "No block of your answer is a Python script that calls emit_result, and Keyturn runs nothing else. Write the whole "
+    "script in one fenced block that begins with ```python.";
 
 static void author_rules(struct strbuf *out, enum script_mode mode, const struct toolset *tools,
                          const char *const *secrets)
@@ -85,9 +87,9 @@ static void add_step(struct strbuf *out, const struct script_result *result)
         strbuf_addf(&said, "%s: %s\n", result->intermediates[i].label, result->intermediates[i].data);
     add_logs(&said, result);
     if (!said.len && !result->error)
-        strbuf_addstr(out, "The step ended and said nothing.\n");
+        strbuf_addstr(out, "The step ended without output.\n");
     if (said.len) {
-        strbuf_addstr(out, "The step said:\n");
+        strbuf_addstr(out, "Output of the step:\n");
         window_text(out, said.buf, said.len, TOLD_MAX);
     }
 }
@@ -98,7 +100,7 @@ static void author_tell_attempt(struct strbuf *out, enum script_mode mode, const
         add_step(out, result);
     if (result->error)
         add_error(out, result);
-    strbuf_addstr(out, mode == SCRIPT_PLAN ? "Write the whole script again, mended."
+    strbuf_addstr(out, mode == SCRIPT_PLAN ? "Write the corrected script in full."
                                            : "Write the next step, or say that all is done.");
 }
 
@@ -202,8 +204,7 @@ static void give_up(struct author *author, const struct model_reply *reply, bool
     CLEANUP(strbuf) struct strbuf why = STRBUF_INIT;
     strbuf_addf(&why, "the model failed: %s", reply->error);
     if (too_late)
-        strbuf_addf(&why, " (it wants to be asked again in %lld s: try it then)",
-                    (long long)(reply->retry_after_ms + 999) / 1000);
+        strbuf_addf(&why, " (retry after %lld s)", (long long)(reply->retry_after_ms + 999) / 1000);
     orchestrator_script(author->run, &(struct authored){.word = why.buf, .unable = true});
 }
 

@@ -87,7 +87,7 @@ int budget_limits_set(struct budget_limits *limits, const char *assignment, stru
     const struct json *value = read_number(&arena, text);
     double number = json_num(value, NAN);
     if (!isfinite(number) || signbit(number))
-        return err_set(err, "the budget %s takes a number that is not negative, not \"%.60s\"", key->name, text);
+        return err_set(err, "the budget %s must be a number of 0 or more, not \"%.60s\"", key->name, text);
     void *field = (char *)limits + key->offset;
     if (!key->whole) {
         *(double *)field = number;
@@ -95,7 +95,7 @@ int budget_limits_set(struct budget_limits *limits, const char *assignment, stru
     }
     int64_t whole = json_int(value, -1);
     if (whole < 0)
-        return err_set(err, "the budget %s takes a whole number, not \"%.60s\"", key->name, text);
+        return err_set(err, "the budget %s must be a whole number, not \"%.60s\"", key->name, text);
     *(int64_t *)field = whole;
     return 0;
 }

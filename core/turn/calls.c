@@ -125,11 +125,11 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     const char *near = call->tool ? NULL : registry_nearest(turn->config->registry, name);
     struct err err = ERR_INIT;
     if (turn->cancelled)
-        *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the turn was cancelled");
+        *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the turn was canceled");
     else if (near)
-        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "there is no tool %s (did you mean %s?)", name, near);
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "unknown tool %s (did you mean %s?)", name, near);
     else if (!call->tool)
-        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "there is no tool %s", name);
+        *denied = outcome_denied(id, name, DENIAL_VALIDATION, "unknown tool %s", name);
     else if (call->incomplete)
         *denied =
             outcome_denied(id, name, DENIAL_VALIDATION, "arguments: the answer ended before they were complete (%s)",
@@ -142,15 +142,15 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
         *denied = outcome_denied(id, name, DENIAL_BLOCKED,
                                  "%s is blocked for the rest of this turn after an earlier failure", name);
     else if (budget_expired(&turn->budget))
-        *denied = outcome_denied(id, name, DENIAL_DEADLINE, "the time of this turn is used up");
+        *denied = outcome_denied(id, name, DENIAL_DEADLINE, "the turn is out of time");
     else {
         dedupe_key(call->key, name, call->parsed);
         if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
             call->key[0] = '\0'; /* a denial is no outcome of this key */
             *denied = outcome_denied(id, name, DENIAL_DUPLICATE,
-                                     "the same call succeeded already in this turn; its result stands above");
+                                     "this call already succeeded in this turn; use its result above");
         } else if (!budget_claim_tool_call(&turn->budget)) {
-            *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the limit of %lld tool calls is used up",
+            *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the limit of %lld tool calls is reached",
                                      (long long)budget_limit(&turn->budget, BUDGET_TOOL_CALLS));
         } else {
             return true;
@@ -196,7 +196,7 @@ static void launch(struct turn *turn, struct turn_call *none)
                                       .wave = (int64_t)call->wave_number,
                                       .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
                  }) < 0) {
-            denied = outcome_denied(call->id, call->name, DENIAL_BLOCKED, "the journal cannot be written");
+            denied = outcome_denied(call->id, call->name, DENIAL_BLOCKED, "cannot write the journal");
             settle_call(&turn->host, call, &denied);
             continue;
         }
@@ -520,7 +520,7 @@ int turn_edit(struct turn *turn, const struct intent *intent, struct err *err)
     CLEANUP(strbuf) struct strbuf real = STRBUF_INIT;
     const char *text = intent->edit.text;
     if (!hold)
-        return err_set(err, "nothing stands at a gate");
+        return err_set(err, "the turn is not paused");
     /* The user saw the text with secrets redacted; the edit puts their values back. */
     if (redact_any() && text) {
         redact_restore(&real, text, edited_text(turn, hold, intent->edit.what), intent->edit.what != EDIT_PROMPT);
@@ -529,16 +529,16 @@ int turn_edit(struct turn *turn, const struct intent *intent, struct err *err)
     switch (intent->edit.what) {
     case EDIT_ARGUMENTS:
         if (hold->gate != GATE_TOOL)
-            return err_set(err, "arguments can be edited before a tool runs");
+            return err_set(err, "edit arguments before the call runs");
         return turn_edit_arguments(turn, hold->call, text, err);
     case EDIT_RESULT:
         if (hold->gate != GATE_RESULT)
-            return err_set(err, "a result can be edited after its tool ended");
+            return err_set(err, "edit a result after its call ends");
         return edit_result(turn, hold->call, text, err);
     case EDIT_PROMPT:
         if (hold->gate != GATE_MODEL || !*text)
-            return err_set(err, "a prompt can be edited before the model is asked, and not be empty");
+            return err_set(err, "edit the prompt before the model request; it must not be empty");
         return edit_prompt(turn, text) < 0 ? err_set(err, "the turn has no prompt") : 0;
     }
-    return err_set(err, "this cannot be edited");
+    return err_set(err, "nothing to edit here");
 }

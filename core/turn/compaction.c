@@ -99,8 +99,8 @@ static void shorten_result(struct message_list *messages, size_t place, size_t *
     size_t len = strlen(message->text);
     struct strbuf text = STRBUF_INIT;
     strbuf_add(&text, message->text, utf8_prefix(message->text, len, RESULT_CHARS));
-    strbuf_addf(&text, "\n[%zu more bytes were here and are left out to make room; call %s again if they are needed]",
-                len - text.len, tool_of(messages, place, last_call));
+    strbuf_addf(&text, "\n[%zu more bytes are left out to make room; call %s again if you need them]", len - text.len,
+                tool_of(messages, place, last_call));
     set_text(message, &text);
 }
 
@@ -130,7 +130,7 @@ static void add_line(struct strbuf *out, const char *label, const char *text)
 }
 
 static const char digest_head[] =
-    "Earlier turns of this session, shortened to make room (what was asked, what was answered):\n";
+    "Earlier turns of this session, shortened to make room (prompt and answer of each):\n";
 
 static bool is_digest(const struct message *message)
 {

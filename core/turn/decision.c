@@ -119,7 +119,7 @@ static int read_kept(struct kept_hunks *kept, const struct event_hunk_choice_lis
 {
     const struct event_hunk_choice *choice = NULL;
     if (!change->counts.known || change->counts.cut)
-        return err_set(err, "the difference of %s is too large to be decided hunk by hunk", change->path);
+        return err_set(err, "the diff of %s is too large to choose hunks", change->path);
     kept->units = change->counts.hunks ? change->counts.hunks : 1;
     kept->keep = xcalloc(kept->units, sizeof(*kept->keep));
     for (size_t i = 0; i < hunks->count; i++)
@@ -128,7 +128,8 @@ static int read_kept(struct kept_hunks *kept, const struct event_hunk_choice_lis
     if (!choice)
         return 0;
     if (choice->of != (int64_t)kept->units)
-        return err_set(err, "%s has %zu hunks, the answer is about %" PRId64, change->path, kept->units, choice->of);
+        return err_set(err, "%s has %zu hunks, but the decision is about %" PRId64, change->path, kept->units,
+                       choice->of);
     for (size_t i = 0; i < choice->keep.count; i++) {
         int64_t n = choice->keep.items[i];
         if (n < 1 || n > (int64_t)kept->units)
@@ -141,7 +142,7 @@ static int read_kept(struct kept_hunks *kept, const struct event_hunk_choice_lis
 
 static int not_proposed(struct err *err, const char *path)
 {
-    return err_set(err, "\"%s\" is not among the files that were proposed", path);
+    return err_set(err, "\"%s\" was not proposed", path);
 }
 
 int decision_fits(const struct decision *decision, const struct change_set *proposed, struct err *err)
@@ -152,7 +153,7 @@ int decision_fits(const struct decision *decision, const struct change_set *prop
         return 0;
     case DECISION_PARTIAL:
         if (!hunks->items)
-            return err_set(err, "the answer does not say which hunks to keep");
+            return err_set(err, "the decision names no hunks");
         for (size_t i = 0; i < hunks->count; i++)
             if (!find_change(proposed, hunks->items[i].path))
                 return not_proposed(err, hunks->items[i].path);
@@ -174,7 +175,7 @@ int decision_fits(const struct decision *decision, const struct change_set *prop
     case DECISION_EXPIRED:
         break;
     }
-    return err_set(err, "the answer allows nothing");
+    return err_set(err, "the decision approves nothing");
 }
 
 static int keep_hunks(const struct decision *decision, struct change_set *set, struct diff *const *diffs,
@@ -390,13 +391,13 @@ static int add_file(struct change_set *set, struct beneath *root, const struct e
     if (!change)
         return -1;
     if (strcmp(change->old.digest, old_digest) != 0)
-        return err_set(err, "%s is not what it was", path);
+        return err_set(err, "%s changed since the recording", path);
     make_new(change, new_digest, file->diff);
     *lost = strcmp(change->new.digest, new_digest) != 0;
     if (*lost && file->binary)
-        return err_set(err, "%s is binary, and the recording does not hold its bytes", path);
+        return err_set(err, "%s is binary, and the recording does not have its bytes", path);
     if (*lost)
-        return err_set(err, "the difference of %s was not recorded whole", path);
+        return err_set(err, "the recorded diff of %s is incomplete", path);
     return 0;
 }
 

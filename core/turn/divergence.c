@@ -394,7 +394,7 @@ static bool pass_over(struct divergences *d, size_t at, const struct event *even
     if (!lost)
         return false;
     GROW(d->notices, d->notice_count, d->notice_room);
-    d->notices[d->notice_count++] = arena_printf(&d->arena, "the write of %s (seq %" PRId64 ") cannot be repeated: %s",
+    d->notices[d->notice_count++] = arena_printf(&d->arena, "cannot repeat the write of %s (seq %" PRId64 "): %s",
                                                  shown(d, call, 0), d->entries[at].seq, lost);
     pass_write(d, at, call);
     return true;

@@ -190,7 +190,7 @@ static void resume_model(struct engine *engine, const char *name)
     if (!name || engine->config->model_chosen || !engine->config->models)
         return;
     if (models_switch(&engine->models, engine->config->models, name, &err) < 0)
-        log_warn("the session had the model %.60s: %s", name, err.text);
+        log_warn("cannot use the model %.60s of this session: %s", name, err.text);
 }
 
 /* Applies a recorded event to the state that later turns need. */
@@ -488,9 +488,9 @@ static int models_switch(struct models *models, struct model_source *source, con
     if (!source)
         return err_set(err, "the model of this session cannot be changed");
     if (!name || !*name)
-        return err_set(err, "say which model");
+        return err_set(err, "name a model");
     if (models->name && strcmp(models->name, name) == 0)
-        return err_set(err, "the model is %.60s already", name);
+        return err_set(err, "already using the model %.60s", name);
     struct provider *opened = source->open(source, name, err);
     if (!opened)
         return -1;
@@ -609,7 +609,7 @@ static int continue_turn(struct engine *engine, struct err *err)
     if (engine->turn)
         return err_set(err, "a turn is running");
     if (!engine->left)
-        return err_set(err, "no turn was left in the middle");
+        return err_set(err, "no unfinished turn");
     end_left_programs(engine);
     engine->turn = steal(&engine->left);
     emit_changed_model(engine);
@@ -620,7 +620,7 @@ static int continue_turn(struct engine *engine, struct err *err)
 static int release_gate(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
 {
     if (engine_question(engine))
-        return err_set(err, "a write waits: approve or deny it");
+        return err_set(err, "approve or deny the waiting write first");
     engine->gates.stepping = stepping;
     engine->gates.pause = false;
     if (engine->turn && engine->turn->holds)
@@ -652,9 +652,9 @@ static int undo_write(struct engine *engine, const struct intent *intent, struct
     const struct session *session = &engine->session;
     const char *checkpoint = intent->undo.checkpoint;
     if (!engine->config->checkpoints)
-        return err_set(err, "this session keeps no checkpoints");
+        return err_set(err, "checkpoints are off in this session");
     if (engine->undo)
-        return err_set(err, "an undo is under way");
+        return err_set(err, "an undo is in progress");
     for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
         const struct session_question *ask = &session->asks[i - 1];
         if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
@@ -671,9 +671,9 @@ static int undo_write(struct engine *engine, const struct intent *intent, struct
 static int end_session(struct engine *engine, const char *reason, struct err *err)
 {
     if (engine->turn)
-        return err_set(err, "a turn is running: cancel it first");
+        return err_set(err, "a turn is running; cancel it first");
     if (engine->undo)
-        return err_set(err, "an undo is under way");
+        return err_set(err, "an undo is in progress");
     runtime_end(engine->config->runtime);
     engine->ended = true;
     emit(&engine->emitter,
@@ -700,11 +700,11 @@ static int change_permission(struct engine *engine, const struct intent *intent,
     const struct guarded *guarded = path ? protected_path(engine, path) : NULL;
     const struct question *question = path ? NULL : engine_question(engine);
     if (intent->allow.revoke)
-        return rules_revoke(engine->config->rules, tool, path) ? 0 : err_set(err, "no such permission");
+        return rules_revoke(engine->config->rules, tool, path) ? 0 : err_set(err, "unknown permission");
     if (guarded)
-        return err_set(err, "%.200s is protected (%s): Keyturn asks about every write to it", path, guarded->why);
+        return err_set(err, "%.200s is protected (%s): every write to it needs approval", path, guarded->why);
     if (question && question->named && strcmp(question->tool, tool) == 0)
-        return err_set(err, "this call %s: Keyturn asks about it every time", question->named);
+        return err_set(err, "this call %s: it needs approval every time", question->named);
     rules_allow(engine->config->rules, tool, path);
     return 0;
 }
@@ -744,13 +744,13 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_BREAK:
         return gates_break(&engine->gates, intent->breakpoint.spec, err) < 0 ? -1 : 0;
     case INTENT_UNBREAK:
-        return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "no such breakpoint");
+        return gates_remove(&engine->gates, intent->unbreak.id) ? 0 : err_set(err, "unknown breakpoint");
     case INTENT_ENABLE_BREAK:
         return gates_enable(&engine->gates, intent->arm.id, intent->arm.enabled) ? 0
-                                                                                 : err_set(err, "no such breakpoint");
+                                                                                 : err_set(err, "unknown breakpoint");
     case INTENT_TOUCH:
         if (!engine_question(engine))
-            return err_set(err, "no write waits for an answer");
+            return err_set(err, "no write is waiting for approval");
         write_touch(engine->turn);
         return 0;
     case INTENT_SERIAL:

@@ -14,7 +14,7 @@ static void settle_step(struct finalization *out, enum finalize_step step, int r
 {
     out->status[step] = result ? failed : done;
     if (result)
-        out->reason[step] = xstrdup(err->text[0] ? err->text : "no reason was given");
+        out->reason[step] = xstrdup(err->text[0] ? err->text : "no reason given");
 }
 
 static bool cited_before(const struct finalization *out, const struct citation *citation)

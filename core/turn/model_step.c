@@ -141,9 +141,9 @@ static int64_t patience_ms(const struct turn *turn)
 static void add_advice(struct strbuf *error, const struct turn *turn, bool too_late)
 {
     if (turn->reply.too_long)
-        strbuf_addstr(error, " (what can be left out is left out: ask for less, or take a model that reads more)");
+        strbuf_addstr(error, " (context already compacted; shorten the prompt or use a model with a larger context)");
     else if (too_late)
-        strbuf_addf(error, " (it wants to be asked again in %lld s, and the turn has %lld s left: see --budget wall_s)",
+        strbuf_addf(error, " (retry after %lld s, but the turn has %lld s left; raise --budget wall_s)",
                     (long long)(turn->reply.retry_after_ms + 999) / 1000, (long long)budget_remaining_s(&turn->budget));
 }
 
@@ -185,8 +185,9 @@ static void failed(struct turn *turn)
         return;
     }
     if (held) {
-        turn_hold(turn, &(struct hold){
-                            .gate = GATE_MODEL, .why = (char *)"its answer broke off", .limit = -1, .go = ask_again});
+        turn_hold(turn,
+                  &(struct hold){
+                      .gate = GATE_MODEL, .why = (char *)"the answer was interrupted", .limit = -1, .go = ask_again});
         return;
     }
     turn->asking = true; /* still true: the deadline ends this wait too */
@@ -227,9 +228,9 @@ static void bound_reply(struct model_reply *reply)
     if (reply->call_count > MODEL_CALLS_MAX)
         error = xasprintf(MODEL_TOO_MANY_CALLS, MODEL_CALLS_MAX);
     else if (bytes > MODEL_BYTES_MAX)
-        error = xasprintf("the answer holds more than %zu MiB, which is not taken", MODEL_BYTES_MAX >> 20);
+        error = xasprintf("the answer exceeds %zu MiB", MODEL_BYTES_MAX >> 20);
     else if (values > MODEL_VALUES_MAX)
-        error = xasprintf("the calls of the answer hold more than %d values, and none of them runs", MODEL_VALUES_MAX);
+        error = xasprintf("the calls of the answer have more than %d values; none was run", MODEL_VALUES_MAX);
     if (!error)
         return;
     model_reply_release(reply);
@@ -312,7 +313,7 @@ static void reflected(struct turn *turn, struct reflection *reflection)
 static void reflection_timed_out(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
-    struct model_reply late = {.error = (char *)"no answer in time"};
+    struct model_reply late = {.error = (char *)"the request timed out"};
     struct reflection reflection = reflect_result(&late);
     turn->asked->ops->cancel(turn->asked);
     turn->asking = false;
@@ -527,12 +528,12 @@ void reflect_messages(struct message_list *out, const struct message_list *turn,
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     message_list_copy(out, turn);
-    strbuf_addstr(&text, "Look back at your last step before you go on. ");
+    strbuf_addstr(&text, "Review your last step before you continue. ");
     if (failures && *failures)
-        strbuf_addf(&text, "This went wrong:\n%s%s", failures, failures[strlen(failures) - 1] == '\n' ? "" : "\n");
+        strbuf_addf(&text, "These calls failed:\n%s%s", failures, failures[strlen(failures) - 1] == '\n' ? "" : "\n");
     strbuf_addstr(&text,
                   "In at most three sentences: what did you learn, and what will you do differently? Call no tool. "
-                  "If going on cannot help, begin your answer with the word STOP and say why.");
+                  "If continuing cannot help, begin your answer with the word STOP and say why.");
     message_list_add(out, ROLE_USER, text.buf)->meaning = "reflection";
 }
 

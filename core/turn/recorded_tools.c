@@ -61,7 +61,7 @@ static void reply_as_recorded(struct recorded_tool_run *state)
         tool_reply_error(&reply, "%s", finished->failure->error);
         reply.final = !finished->failure->retryable;
     } else {
-        tool_reply_error(&reply, "the recording does not hold what %s answered", run->tool->spec.name);
+        tool_reply_error(&reply, "the recording does not have the answer of %s", run->tool->spec.name);
     }
     run->state = NULL;
     free(state);
@@ -312,7 +312,7 @@ static void adopt_recorded(struct recording *recording, struct registry *registr
     }
     for (size_t i = 0; i < tools->count; i++)
         if (recorded_tool_for(recording, registry, &tools->items[i], changes, &err) < 0)
-            log_warn("a recorded tool is left out: %s", err.text);
+            log_warn("ignored a recorded tool: %s", err.text);
 }
 
 static void adopt(struct tool_source *source, struct registry *registry, int64_t turn, struct tool_changes *changes)

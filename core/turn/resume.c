@@ -258,8 +258,8 @@ static void settle_rest(struct turn *turn)
         if (call->settled)
             continue;
         outcome = outcome_failure(call->id, call->name, true,
-                                  call->gated ? "not done: %s while it ran; call it again if it is still wanted"
-                                              : "not run: %s before it began; call it again if it is still wanted",
+                                  call->gated ? "interrupted: %s while it ran; call it again if needed"
+                                              : "not run: %s before it started; call it again if needed",
                                   why);
         turn_emit_outcome(turn, call, &outcome);
         give_message(call, &outcome);

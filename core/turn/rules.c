@@ -151,15 +151,15 @@ static struct decision decide_protected(const struct rules *rules, const struct 
                                         bool *no_person)
 {
     if (rules->interactive)
-        return rules->mode == RULES_DENY ? deny("this session refuses every write")
+        return rules->mode == RULES_DENY ? deny("this session denies every write (--approve deny)")
                                          : (struct decision){.kind = DECISION_NONE};
     *no_person = true;
     CLEANUP(free)
     char *reason =
-        change
-            ? xasprintf("%.300s is protected (%s): only a person can approve a write there, and there is none to ask",
-                        change->path, change->guard->why)
-            : xasprintf("this call %s: only a person can approve it, and there is none to ask", named);
+        change ? xasprintf(
+                     "%.300s is protected (%s): a write there needs a person's approval, and no terminal is attached",
+                     change->path, change->guard->why)
+               : xasprintf("this call %s: it needs a person's approval, and no terminal is attached", named);
     return deny(reason);
 }
 
@@ -180,7 +180,7 @@ struct decision rules_decide(struct rules *rules, const struct rule_subject *sub
     if (rules->mode == RULES_ALLOW || covered(rules, subject->tool, subject->changes))
         return (struct decision){.kind = DECISION_APPROVED, .by = BY_POLICY};
     if (rules->mode == RULES_DENY)
-        return deny("this session refuses every write");
+        return deny("this session denies every write (--approve deny)");
     if (rules->interactive)
         return (struct decision){.kind = DECISION_NONE};
     *no_person = true;

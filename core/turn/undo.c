@@ -148,7 +148,7 @@ int process_input_write(struct engine *engine, const struct engine_config *confi
     if (!text || !*text)
         return err_set(err, "nothing was typed");
     if (goes_on_by_itself(engine))
-        return err_set(err, "the agent is at work: pause the turn, and type while it is held");
+        return err_set(err, "the agent is running; pause the turn, then type");
     if (control->ready(control, program, err) < 0)
         return -1;
     if (emit(engine_emitter(engine),
@@ -174,10 +174,9 @@ void process_input_end_left(struct engine *engine, uint32_t count)
     const struct session *session = engine_session(engine);
     for (uint32_t row = 0; row < count && row < session->program_count; row++) {
         const char *program = session_name(session, session->programs[row].id);
-        struct event event = {.type = EVENT_PROGRAM_ENDED,
-                              .program_ended = {.program = program,
-                                                .exit_code = EVENT_NULL_INT,
-                                                .why = "gone with the session that ran it"}};
+        struct event event = {
+            .type = EVENT_PROGRAM_ENDED,
+            .program_ended = {.program = program, .exit_code = EVENT_NULL_INT, .why = "ended with its session"}};
         if (session_program_running(session, row) && session_find_program(session, program) == row &&
             emit(engine_emitter(engine), &event) < 0)
             return;

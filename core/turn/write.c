@@ -53,7 +53,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define BEING_COMPARED "your version is being compared: read it, then press the key again"
+#define BEING_COMPARED "comparing your version; press the key again when the diff is shown"
 
 #define QUESTION_OF(pointer, member) CONTAINER_OF(pointer, struct question, member)
 
@@ -255,8 +255,7 @@ static void start_clock(struct question *q)
 
 static void deny_closed(struct question *q)
 {
-    bounded_deny(q->running, DENIAL_DEADLINE,
-                 "the turn closed its writes before this one was made; nothing was written");
+    bounded_deny(q->running, DENIAL_DEADLINE, "the turn ended before the write; nothing was written");
 }
 
 static void deny(struct question *q, const char *why)
@@ -269,19 +268,19 @@ static void deny(struct question *q, const char *why)
 static const char *who_denied(const struct decision *decision)
 {
     if (decision->kind == DECISION_EXPIRED || decision->by == BY_TIMEOUT)
-        return "no answer in time, so the write was not made; the user did not deny it";
+        return "approval timed out, and the user did not deny it; nothing was written";
     switch (decision->by) {
     case BY_POLICY:
-        return "the write was refused without asking";
+        return "a rule denied the write";
     case BY_RECORDING:
-        return "the write was refused in the recording";
+        return "the recording denies the write";
     case BY_CANCEL:
         return "the turn was canceled, nothing was written";
     case BY_KEY:
     case BY_TIMEOUT:
         break;
     }
-    return decision->reason ? "the user refused the write" : "the user refused the write and gave no reason";
+    return decision->reason ? "the user denied the write" : "the user denied the write and gave no reason";
 }
 
 static void emit_edit(const struct question *q, const struct change_set *edited)
@@ -303,8 +302,7 @@ static int decided(struct question *q, const struct decision *decision, struct e
     struct turn *turn = q->turn;
     int64_t waited_us = q->state == Q_OPEN ? loop_now_us(turn->config->loop) - q->since_us : 0;
     CLEANUP(free) char *waived = decision->without_undo ? xasprintf("without undo: %s", q->no_undo) : NULL;
-    struct decision unrecorded = {
-        .kind = DECISION_DENIED, .by = BY_POLICY, .reason = "the decision could not be recorded"};
+    struct decision unrecorded = {.kind = DECISION_DENIED, .by = BY_POLICY, .reason = "cannot record the decision"};
     if ((decision->kind == DECISION_PARTIAL || decision->kind == DECISION_EDITED) &&
         decision_fits(decision, q->changes, err) < 0)
         return -1;
@@ -346,7 +344,7 @@ static void expired(struct loop_timer *timer)
     char *reason = xasprintf("no answer within %lld s", (long long)(q->turn->config->ask_timeout_ms / 1000));
     struct decision decision = {.kind = DECISION_EXPIRED, .by = BY_TIMEOUT, .reason = reason};
     if (bounded_waits(q->running) && decided(q, &decision, NULL) < 0)
-        BUG("a question could not expire");
+        BUG("cannot record the expiry of a question");
 }
 
 void write_touch(struct turn *turn)
@@ -388,9 +386,9 @@ static void decide(struct turn *turn, struct turn_call *call)
     if (decision.kind == DECISION_NONE) {
         ask_person(q);
     } else if (decided(q, &decision, &err) < 0) {
-        CLEANUP(free) char *reason = xasprintf("the recorded decision does not fit: %s", err.text);
+        CLEANUP(free) char *reason = xasprintf("the recorded decision does not match: %s", err.text);
         if (decided(q, &(struct decision){.kind = DECISION_DENIED, .by = decision.by, .reason = reason}, NULL) < 0)
-            BUG("a question could not be closed");
+            BUG("cannot close a question");
     }
 }
 
@@ -487,10 +485,10 @@ static void checked(struct loop_work *work)
     bool wants_checkpoint =
         q->turn->config->checkpoints && !q->decision.without_undo && q->written && q->written->count;
     if (!q->written) {
-        CLEANUP(free) char *why = xasprintf("the answer does not fit what was proposed: %s", q->err.text);
+        CLEANUP(free) char *why = xasprintf("the decision does not match the proposal: %s", q->err.text);
         bounded_deny(q->running, DENIAL_WRITE_DENIED, why);
     } else if (q->changes->count && !q->written->count) {
-        deny(q, "the user kept no part of what was proposed");
+        deny(q, "the user discarded all hunks");
     } else if (q->failed) {
         propose_again(q);
     } else if (!writes_open(q)) {
@@ -499,7 +497,7 @@ static void checked(struct loop_work *work)
         ask_without_undo(q);
     } else if (wants_checkpoint && !q->checkpoint) {
         CLEANUP(free)
-        char *why = xasprintf("nothing was written, because the old content could not be kept: %s", q->err.text);
+        char *why = xasprintf("nothing was written, because saving the old content failed: %s", q->err.text);
         bounded_fail(q->running, true, why);
     } else if (q->checkpoint && emit_checkpoint(q) < 0) {
         bounded_cancel(q->running);
@@ -529,7 +527,7 @@ void write_propose(struct bounded_host *host, struct bounded_call *running, stru
     if (before && !again && before->state != Q_CLOSED) {
         change_set_free(take_changes);
         free(q);
-        bounded_deny(running, DENIAL_WRITE_DENIED, "another call is waiting to write; ask again after it");
+        bounded_deny(running, DENIAL_WRITE_DENIED, "another write is waiting; call again after it");
         return;
     }
     if (before && !again)
@@ -591,13 +589,13 @@ int write_answer(struct turn *turn, const char *id, const char *digest, unsigned
     if (!q || q->state != Q_OPEN || !bounded_waits(q->running) || !id || strcmp(id, q->id) != 0)
         return err_set(err, "this question is no longer open");
     if (decision->kind == DECISION_NONE)
-        return err_set(err, "this is no answer");
+        return err_set(err, "invalid decision");
     if (!decision_denies(decision) && (!digest || strcmp(digest, q->digest) != 0 || revision != q->revision))
-        return err_set(err, "the question has changed: read it again");
+        return err_set(err, "the question has changed; read it again");
     if (!decision_denies(decision) && q->revising)
         return err_set(err, BEING_COMPARED);
     if (decision->without_undo && !q->no_undo)
-        return err_set(err, "this write can be undone: approve it as it is");
+        return err_set(err, "this write can be undone; approve it normally");
     struct decision answer = *decision; /* borrowed from `decision` */
     CLEANUP(change_set) struct change_set *version = NULL;
     if (answer.reason && !*answer.reason)
@@ -672,7 +670,7 @@ void write_cancel(struct turn *turn)
     struct decision no = {.kind = DECISION_DENIED, .by = BY_CANCEL};
     if (is_undecided(turn->question) && bounded_waits(turn->question->running) &&
         decided(turn->question, &no, NULL) < 0)
-        BUG("a question could not be closed");
+        BUG("cannot close a question");
 }
 
 void write_call_gone(struct turn *turn, const struct turn_call *call)

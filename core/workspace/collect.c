@@ -113,7 +113,7 @@ static enum taken take(struct collection *c, int fd, const struct stat *st, cons
         .size = size, .runs = (st->st_mode & S_IXUSR) != 0, .truncated = size > (int64_t)content.len};
     file.mime = limit > 0 ? mime_sniff(content.buf, content.len) : "";
     if (file.truncated && c->spec && c->spec->save && c->spec->lenient)
-        return skip(c, name, "it is more than may be read of a file, so it was not saved; save_artifact takes more");
+        return skip(c, name, "it is too large to collect, so it was not saved; use save_artifact");
     if (file.truncated && c->spec && c->spec->save) {
         err_set(err, "cannot save truncated output file: %.300s", name);
         return FAILED;
@@ -143,8 +143,8 @@ static enum taken refuse_pattern(struct collection *c, const struct glob_hit *hi
 {
     if (hit->linked && (why->code == ENOENT || why->code == ELOOP || why->code == ENOTDIR)) {
         if (!c->spec || c->spec->lenient)
-            return skip(c, hit->path, "it is a link to nothing");
-        err_set(err, "%.300s is a link to nothing", hit->path);
+            return skip(c, hit->path, "it is a dangling link");
+        err_set(err, "%.300s is a dangling link", hit->path);
         return FAILED;
     }
     if (why->code == ENOENT)
@@ -398,14 +398,14 @@ static int set_member(struct output_spec *spec, const struct collect_row *row, c
         *(char **)place = xmemdup0(value->text, value->len);
         return 0;
     }
-    BUG("no such kind");
+    BUG("unknown kind");
 }
 
 int output_spec_read(struct output_spec *spec, const struct json *object, struct err *err)
 {
     *spec = (struct output_spec){0};
     if (object->type != JSON_OBJECT)
-        return object->type == JSON_NULL ? 0 : err_set(err, "what to collect is not an object");
+        return object->type == JSON_NULL ? 0 : err_set(err, "the argument must be an object");
     for (int snake = 0; snake <= 1; snake++) /* the preferred spelling last, so that it wins */
         json_each (member, object) {
             for (size_t i = 0; i < COUNT_OF(rows); i++)

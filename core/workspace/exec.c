@@ -178,7 +178,7 @@ static struct exec_entry *named_entry(struct exec *exec, const struct json *args
     }
     struct exec_entry *entry = find_entry(exec, id, err);
     if (entry && entry->waiting) {
-        err_set(err, "another call waits for session %s", id);
+        err_set(err, "session %s is in use by another call", id);
         return NULL;
     }
     return entry;
@@ -386,7 +386,7 @@ static int record_input(struct exec_entry *entry, const char *chars, bool submit
     if (emit(emitter_of(entry->exec),
              &(struct event){.type = EVENT_PROGRAM_INPUT,
                              .program_input = {.program = entry->id, .text = text, .by = "call"}}) < 0)
-        return err_set(err, "it could not be recorded, so nothing was typed");
+        return err_set(err, "cannot record the input, so nothing was typed");
     return 0;
 }
 

@@ -42,7 +42,7 @@ static void inline_leave(struct inline_work *inl)
 
 static void conclude(struct inline_work *inl)
 {
-    static const struct err dropped = {.text = "it was ended before its time"};
+    static const struct err dropped = {.text = "it was stopped"};
     inl->result.duration_ms = (loop_now_us(inl->loop) - inl->began_us) / 1000;
     json_add_int(&inl->span.attrs, SPAN_COUNT, (int64_t)inl->result.count);
     span_end(&inl->span, inl->dropped ? -1 : 0, &dropped, NULL);
@@ -202,7 +202,7 @@ static int start_block(struct inline_work *inl, struct err *err)
     if (options->time_ms)
         inl->block_ms = options->time_ms(inl->user);
     if (inl->block_ms <= 0)
-        return err_set(err, "there was no time left for it");
+        return err_set(err, "no time left");
     struct program_spec spec = {.cmd = file.program,
                                 .args = (const char *const[]){file.name, NULL},
                                 .cwd = CODE_FOLDER,

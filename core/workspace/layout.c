@@ -23,18 +23,18 @@ static int ensure_folder(const struct beneath *root, const char *name, struct er
 {
     bool made = mkdirat(beneath_fd(root), name, LAYOUT_DIR_MODE) == 0;
     if (!made && errno != EEXIST)
-        return err_set_errno(err, errno, "cannot make the folder %s", name);
+        return err_set_errno(err, errno, "cannot create the folder %s", name);
     CLEANUP(fd) int fd = beneath_openat(root, name, O_PATH | O_DIRECTORY, 0, err);
     if (fd < 0) {
         if (err && err->code == ENOTDIR)
-            err_set(err, "%s is in the way: it must be a folder", name);
+            err_set(err, "%s exists and is not a folder", name);
         return -1;
     }
     if (made && !sandbox_user_give(beneath_fd(root), fd))
         return err_set_errno(err, errno, "cannot give the folder %s to programs", name);
     /* Set the mode explicitly: the umask or a program may have changed it. */
     if (!walk_unlock(fd, made ? LAYOUT_DIR_MODE : S_IRWXU) && made)
-        return err_set_errno(err, errno, "cannot make the folder %s", name);
+        return err_set_errno(err, errno, "cannot create the folder %s", name);
     return 0;
 }
 
@@ -81,8 +81,8 @@ static void move_aside(int dir, const char *above, const char *name, struct strb
         if (fstatat(dir, aside, &st, AT_SYMLINK_NOFOLLOW) == 0)
             continue;
         if (errno == ENOENT && renameat(dir, name, dir, aside) == 0)
-            strbuf_addf(told, "%s%s%s was in the way and is %s%s now", told->len ? "; " : "", above, name, above,
-                        aside);
+            strbuf_addf(told, "%s%s%s blocked a folder and was renamed to %s%s", told->len ? "; " : "", above, name,
+                        above, aside);
         return;
     }
 }

@@ -526,8 +526,7 @@ static int lock_programs(const struct beneath *root, struct err *err)
         if (errno != EWOULDBLOCK)
             return err_set_errno(err, errno, "cannot lock %s", beneath_path(root));
         if (waited >= LOCK_PATIENCE_MS)
-            return err_set(err,
-                           "a program holds a lock on its workspace (flock); it has to end before this can be done");
+            return err_set(err, "a program locked the workspace (flock); wait for it or kill it");
         nanosleep(&pause, NULL);
     }
     return 0;

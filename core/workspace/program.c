@@ -236,7 +236,7 @@ static void tell_complaints(struct program *program, const char *said, size_t le
     if (line && programs->engine_says)
         programs->engine_says(programs->engine_user, line);
     else if (line)
-        log_info("the sandbox %s says: %s", program->vector.engine->name, line);
+        log_info("message of the sandbox %s: %s", program->vector.engine->name, line);
 }
 
 static void program_started(void *user)
@@ -411,7 +411,7 @@ static void disk_counted(void *user, const char *why)
 
 void program_free(struct program *program)
 {
-    static const struct err dropped = {.text = "it was ended before its time"};
+    static const struct err dropped = {.text = "it was stopped"};
     if (!program)
         return;
     loop_unpost(program->programs->loop, &program->telling);

@@ -224,7 +224,7 @@ static void shut(struct network_door *door)
     door->listening = door->launcher = -1;
     struct err err = ERR_INIT;
     if (door->around && file_remove_tree(door->around, &err))
-        log_warn("a folder for a socket stays: %s", err.text);
+        log_warn("cannot remove the folder of a socket: %s", err.text);
     free(steal(&door->around));
 }
 
@@ -290,7 +290,7 @@ static int listen_at(struct network_door *door, struct err *err)
     if (mkdir(door->folder, 0755) || chmod(door->folder, 0755) ||
         bind(door->listening, (const struct sockaddr *)&address, sizeof(address)) || chmod(door->socket, 0777) ||
         listen(door->listening, 1))
-        return err_set_errno(err, errno, "cannot make the socket %s", door->socket);
+        return err_set_errno(err, errno, "cannot create the socket %s", door->socket);
     return 0;
 }
 

@@ -99,7 +99,7 @@ static int make_folder(const struct workspace *ws, const char *path, struct err 
     if (parent < 0)
         return -1;
     if (mkdirat(parent, name, LAYOUT_DIR_MODE) < 0)
-        return errno == EEXIST ? 1 : err_set_errno(err, errno, "cannot make the folder %s", path);
+        return errno == EEXIST ? 1 : err_set_errno(err, errno, "cannot create the folder %s", path);
     CLEANUP(fd) int made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (made < 0 || !sandbox_user_give(parent, made))
         return err_set_errno(err, errno, "cannot give the folder %s to programs", path);
@@ -173,8 +173,8 @@ static int check_texts(const char *const *texts, const char *what, struct err *e
 {
     for (; texts && *texts; texts++)
         if (strlen(*texts) >= TEXT_BYTES_MAX)
-            return err_set(err, "%s of %zu KB is too long: a program takes at most %d KB at once (put it into a file)",
-                           what, strlen(*texts) >> 10, TEXT_BYTES_MAX >> 10);
+            return err_set(err, "%s of %zu KB is too long: the limit is %d KB; put it into a file", what,
+                           strlen(*texts) >> 10, TEXT_BYTES_MAX >> 10);
     return 0;
 }
 
@@ -183,7 +183,7 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
 {
     bool isolates = !programs->engine->unsafe;
     if (ws->policy.isolated && !isolates)
-        return err_set(err, "the workspace is to be isolated, and the engine %s isolates nothing",
+        return err_set(err, "the workspace requires isolation, and the engine %s does not isolate",
                        programs->engine->name);
     if (check_texts(spec->args, "a command or argument", err))
         return -1;
@@ -237,8 +237,7 @@ void program_answer_end(struct json_writer *w, int signum, const struct left_pro
     json_open(w, "left_behind", '[');
     for (size_t i = 0; i < left_count; i++) {
         CLEANUP(free)
-        char *text =
-            xasprintf("%d %s%s", left[i].pid, left[i].name, left[i].survived ? " (it could not be killed)" : "");
+        char *text = xasprintf("%d %s%s", left[i].pid, left[i].name, left[i].survived ? " (kill failed)" : "");
         json_add_str(w, NULL, text);
     }
     json_close(w, ']');

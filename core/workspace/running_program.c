@@ -53,7 +53,7 @@ void running_program_wait(struct running_program *session, int64_t yield_ms, siz
 {
     struct loop *loop = session->programs->loop;
     if (session->waited)
-        BUG("two wait for one session");
+        BUG("two calls wait for one session");
     output_wait_begin(&session->waiter, loop_now_us(loop), yield_ms, limit);
     session->waiter.seen.window.offset = session->lines.cursor;
     session->waited = done;
@@ -154,7 +154,7 @@ int running_program_ready(const struct running_program *session, struct err *err
         return err_set(err, "stdin is not available");
     size_t unread = process ? process_unread(process) : 0;
     if (unread > PROGRAM_UNREAD_MAX)
-        return err_set(err, "the program does not read what is typed: %zu bytes wait for it", unread);
+        return err_set(err, "the program does not read its input (%zu bytes pending)", unread);
     return 0;
 }
 

@@ -51,14 +51,14 @@ static void hide(struct skills *skills, const struct skill *first, const char *p
 {
     if (strcmp(first->path, path) == 0)
         return; /* the same folder, named twice */
-    skills_leave(skills, first->name, xstrdup("another skill is called so too, and comes first"),
-                 xasprintf("%s is hidden: %s is called %s too, and comes first", path, first->path, first->name));
+    skills_leave(skills, first->name, xstrdup("hidden by another skill of the same name"),
+                 xasprintf("%s is hidden: %s has the same name %s and comes first", path, first->path, first->name));
 }
 
 static void leads_out(struct skills *skills, const char *name, const char *path, const char *of)
 {
-    skills_leave(skills, name, xasprintf("it is a link that leads out of the %s", of),
-                 xasprintf("%s is left out: it is a link that leads out of the %s", path, of));
+    skills_leave(skills, name, xasprintf("it is a link that leads outside the %s", of),
+                 xasprintf("%s is ignored: it is a link that leads outside the %s", path, of));
 }
 
 /* `folder` is the skill's folder in its list; its name is the default for the skill's name. */
@@ -260,7 +260,7 @@ int skills_stage(struct workspace *ws, const struct skill *skill, const struct s
     struct stage_options own = options ? *options : (struct stage_options){.read_only = true};
     bool done = false;
     if (strchr(skill->name, '/') || strcmp(skill->name, "..") == 0 || strcmp(skill->name, ".") == 0 || !*skill->name)
-        return err_set(err, "a skill cannot be called \"%.200s\"", skill->name);
+        return err_set(err, "invalid skill name \"%.200s\"", skill->name);
     struct beneath *root = skills_open(skill, err);
     own.opened = root;
     int status = root ? stage_opened(ws, skill, &own, &done, err) : err_prefix(err, "skill %.100s", skill->name);

@@ -454,14 +454,14 @@ static bool is_below(const char *path, const char *folder)
 static int check_target(struct workspace *ws, const char *to, struct err *err)
 {
     if (is_below(to, LAYOUT_METADATA) || strcmp(to, ".") == 0)
-        return err_set(err, "%.300s cannot be staged to: the workspace's own record is there", to);
+        return err_set(err, "cannot stage to %.300s: it is reserved for the metadata of the workspace", to);
     size_t count;
     struct bind_mount *lent = workspace_bind_mounts(ws, &count);
     bool hidden = false;
     for (size_t i = 0; i < count; i++)
         hidden |= is_below(to, lent[i].place) || is_below(lent[i].place, to);
     bind_mounts_free(lent, count);
-    return hidden ? err_set(err, "%.300s cannot be staged to: programs see a skill there, which is read-only", to) : 0;
+    return hidden ? err_set(err, "cannot stage to %.300s: it is a read-only skill folder", to) : 0;
 }
 
 static int fetch_one(struct fetch *f, struct err *err)

@@ -24,7 +24,7 @@ static bool is_blank(const char *text)
 static int check(const struct versions *versions, const char *name, struct err *err)
 {
     if (!versions)
-        return err_set(err, "there is no artifact service");
+        return err_set(err, "artifacts are off");
     if (is_blank(name))
         return err_set(err, "the artifact has no name");
     return 0;
@@ -86,7 +86,7 @@ int versions_parse_ref(const char *ref, char **name, int64_t *version, struct er
     int64_t number = 0;
     for (; *digits; digits++)
         if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *digits - '0', &number))
-            return err_set(err, "invalid artifact ref: %.200s: there is no such version", ref);
+            return err_set(err, "invalid artifact ref: %.200s: invalid version", ref);
     CLEANUP(free) char *before = xmemdup0(ref, (size_t)(at - ref));
     if (is_blank(before))
         return err_set(err, "invalid artifact ref: %.200s: it has no name", ref);

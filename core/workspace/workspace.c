@@ -82,7 +82,7 @@ static char *make_folder(const char *base, const char *exec_id, struct clock *cl
             return NULL;
         }
         if (errno != EEXIST) {
-            err_set_errno(err, errno, "cannot make the workspace %s", path);
+            err_set_errno(err, errno, "cannot create the workspace %s", path);
             return NULL;
         }
     }
@@ -245,7 +245,7 @@ bool workspace_warn_disk(const struct workspace *ws, struct err *err)
     if (disk_check(ws->policy.max_disk_bytes, &count, 0, err) < 0)
         return true;
     if (count.missed)
-        err_set(err, "what a part of the workspace holds cannot be counted, and counts as nothing: %s", count.why);
+        err_set(err, "cannot measure a part of the workspace, counted as 0: %s", count.why);
     return count.missed > 0;
 }
 
@@ -418,7 +418,7 @@ static struct workspace_row *start_row(struct workspace_registry *r, const char 
     if (code != 0) {
         free(row->id);
         free(row);
-        err_set_errno(err, code, "cannot make the workspace");
+        err_set_errno(err, code, "cannot create the workspace");
         return NULL;
     }
     pthread_detach(thread);
@@ -437,7 +437,7 @@ static struct workspace_row *find_row(struct workspace_registry *r, const char *
 
 static struct workspace *cancelled(struct err *err)
 {
-    err_set(err, "cancelled before the workspace was there");
+    err_set(err, "canceled before the workspace was created");
     if (err)
         err->code = ECANCELED;
     return NULL;

@@ -264,7 +264,7 @@ static int on_events(struct emitter *emitter, struct event *events, size_t count
     struct through *t = CONTAINER_OF(emitter, struct through, emitter);
     t->events += count;
     if (t->journal && journal_append_all(t->journal, events, count, NULL) < 0)
-        give_up("the journal cannot be written");
+        give_up("cannot write the journal");
     return 0;
 }
 

@@ -48,10 +48,10 @@ has doctor doctor.txt 'fs__read_text_file            READ_ONLY, runs without ask
 has doctor doctor.txt 'fs__write_file                DESTRUCTIVE, idempotent, asks'
 has doctor doctor.txt 'fs__list_directory            DESTRUCTIVE, asks (it says READ_ONLY)'
 has doctor doctor.txt 'empty: its entry (line 6) has no "command"'
-has doctor doctor.txt 'leaky: it ended with status 3, its last words: I got [secret MY_ARGUMENT]'
+has doctor doctor.txt 'leaky: it exited with status 3, last output: I got [secret MY_ARGUMENT]'
 has doctor doctor.txt 'gone: cannot start no-such-program: it is not in PATH'
 has doctor doctor.txt 'memory: memory-server'
-has doctor doctor.txt '"alwaysAllow" means nothing here'
+has doctor doctor.txt '"alwaysAllow" has no effect'
 has doctor doctor.txt 'memory__read_graph           NETWORK + DESTRUCTIVE, asks (it says READ_ONLY)'
 lacks doctor doctor.txt "$MY_TOKEN"
 lacks doctor doctor.txt "$MY_ARGUMENT"
@@ -69,7 +69,7 @@ is "nobody could be asked" $? 4
 has headless events.jsonl '"result":{"output":{"text":"alpha\n"}}'
 has headless events.jsonl '"decision":"denied","by":"policy"'
 has headless events.jsonl '"name":"memory__read_graph"'
-has headless errors.txt 'tool server gone: not available'
+has headless errors.txt 'MCP server gone: failed'
 is "nothing was written" "$(cat ws/a.txt)" alpha
 lacks headless events.jsonl "$MY_TOKEN"
 has headless events.jsonl 'for production' # a word of an entry is no secret
@@ -79,7 +79,7 @@ lacks headless errors.txt "$MY_ARGUMENT"
 is "all was allowed" $? 0
 has account account.txt '+gone'
 is "it was written" "$(cat ws/a.txt)" gone
-has log state/keyturn/log 'tool server fs: stderr: Secure MCP Filesystem Server running on stdio'
+has log state/keyturn/log 'MCP server fs: stderr: Secure MCP Filesystem Server running on stdio'
 lacks log state/keyturn/log "$MY_TOKEN"
 
 echo '{"mcpServers": {}, "workspace": {"engine": "nowhere"}}' >other.json

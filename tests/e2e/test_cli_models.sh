@@ -66,20 +66,20 @@ kt run --headless --workspace ws hello
 ok "exit 0" is 0
 ok "two failures" events model.failed 2
 ok "with the server's wish" out '"attempt":2,"retry_in_ms":30}'
-ok "in words" out 'the API answered 529, some_error: Key [secret MY_KEY] is not liked'
+ok "in words" out '529 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
 ok "three requests" requests 3
 ok "not even in an error" no_key
 serve 401
 kt run --workspace ws hello
 ok "a key that is not liked: exit 1" is 1
 ok "is not tried again" requests 1
-ok "and said" out 'the API answered 401, some_error: Key [secret MY_KEY] is not liked'
+ok "and said" out '401 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
 ok "with what to do" out '(check'
 serve WAIT
 kt run --headless --workspace ws --budget wall_s=20 hello
 ok "a wish that the turn has no time for: exit 1" is 1
 ok "at once" out '"retry_in_ms":null'
-ok "and said" out 'it wants to be asked again in 40 s, and the turn has'
+ok "and said" out 'retry after 40 s, but the turn has'
 
 begin "a key and plain http"
 for how in '"key_env": "MY_KEY"' '"key_command": "touch ran; echo a-key-of-ours"'; do
@@ -118,7 +118,7 @@ begin "cut off"
 serve CUT CALL TEXT
 kt run --headless --workspace ws hello
 ok "exit 0" is 0
-ok "one failure" out '"error":"the answer was cut off before its end'
+ok "one failure" out '"error":"the answer ended early'
 ok "one call, not two" events tool.started 1
 ok "three requests" requests 3
 kill "$server"
@@ -189,7 +189,7 @@ kt doctor
 ok "doctor tells of the key" out "set the environment variable ANTHROPIC_API_KEY"
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","base_url":"http://me:%s@127.0.0.1:1"}}}\n' "$key" >config/keyturn/config.json
 kt run --workspace ws hello
-refused "config.json:1:" "must hold no user and no password"
+refused "config.json:1:" "must not contain a user or password"
 ok "which is not repeated" no_key
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","key_env":"%s"}}}\n' "$key" >config/keyturn/config.json
 kt run --workspace ws hello

@@ -27,7 +27,7 @@ for mode in allow ask deny; do
         ok "$mode $path: exit 4" is 4
         ok "$mode $path: says that it is protected" err "is protected ("
         ok "$mode $path: denied by policy" out '"decision":"denied","by":"policy"'
-        ok "$mode $path: the reason is recorded" out 'only a person can approve a write there'
+        ok "$mode $path: the reason is recorded" out "a write there needs a person's approval"
     done
 done
 ok "no hook" [ ! -e ws/.git/hooks/pre-commit ]

@@ -74,9 +74,9 @@ ok "exit 0" is 0
 ok "both brought back" test -e ws/empty -a -s ws/bits
 kt replay --check --workspace before r.jsonl
 ok "agrees" is 0
-ok "says what it passed over" err "the write of c3"
-ok "and why" err "cannot be repeated: bits is binary, and the recording does not hold its bytes"
-ok "and nothing else" test "$(grep -c 'cannot be repeated' "$base/err")" -eq 1
+ok "says what it passed over" err "cannot repeat the write of c3"
+ok "and why" err "): bits is binary, and the recording does not have its bytes"
+ok "and nothing else" test "$(grep -c 'cannot repeat' "$base/err")" -eq 1
 
 begin "nobody is asked"
 script_place >m.jsonl
@@ -102,7 +102,7 @@ status=$?
 ok "exit 130" is 130
 ok "killed" await gone 2$own
 ok "nothing left" nothing_left
-ok "told" out '"error":"cancelled by the user"'
+ok "told" out '"error":"canceled by the user"'
 
 begin "killed"
 { head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"exec sleep 3'$own'","background":true}')" &&
@@ -157,15 +157,15 @@ ok "given" grep -qxF "fast tok-$own-12345678 [] $((13 + ${#own}))" ws/o
 ok "not recorded" no_out "tok-$own-12345678"
 ok "but named" out '[secret MY_TOKEN]'
 kt run --headless --approve allow --workspace ws --model m.jsonl x
-ok "one that is not set" out 'the variable MY_TOKEN, which'
+ok "one that is not set" out '$MY_TOKEN is not set, and'
 printf '{"workspace": {"env": {\n"API": "${MY_TOKEN}",\n"B": "${OTHER_ONE}"}}}' >config/keyturn/config.json
 kt doctor
 ok "doctor fails for it" is 1
-ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs the variable MY_TOKEN, which is not set' "$base/out"
+ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs $MY_TOKEN is not set, which is not set' "$base/out"
 ok "and the next" out 'config.json:3: "workspace.env": "B" needs the variable OTHER_ONE'
 printf '{"workspace": {"env": {\n"API": "a${}"}}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
-refused "config.json:2:" 'the text of "API" has a ${} that names no variable'
+refused "config.json:2:" '"workspace.env.API" has a ${} without the name of a variable'
 
 # Where nothing holds a program, nothing runs that nobody has allowed.
 begin "no walls"
@@ -234,7 +234,7 @@ mkdir -p config/keyturn
 printf '{"workspace": {"allow": ["make",\n"bash",\n"ls -la"], "deny": [\n"rm -rf"]}}' >config/keyturn/config.json
 kt doctor
 ok "a warning" is 0
-ok "a shell" grep -q '^warn *config .*config.json:2: "workspace.allow": "bash" runs or redefines others' "$base/out"
+ok "a shell" grep -q '^warn *config .*config.json:2: "workspace.allow": "bash" can start other commands' "$base/out"
 ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is the name of no command'
 ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is the name of no command'
 ok "and no other" no_out '"make"'
@@ -251,9 +251,9 @@ ln -s ../../../other ws/.keyturn/skills/x
 kt run --headless --workspace ws --model m.jsonl x
 ok "nothing of them is told" no_out "Of another project"
 ok "nor given" no_out "secret-$own"
-ok "but that there is one" out 'it is a link that leads out of the project'
+ok "but that there is one" out 'it is a link that leads outside the project'
 (cd ws && "$program" doctor >"$base/out")
-ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is left out: it is a link that leads out of the project' "$base/out"
+ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is ignored: it is a link that leads outsideside the project' "$base/out"
 rm ws/.keyturn/skills/x
 ln -s ../../../other config/keyturn/skills/x
 kt run --headless --workspace ws --model m.jsonl x

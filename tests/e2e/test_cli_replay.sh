@@ -38,7 +38,7 @@ begin "words of a tool"
     printf '{"turn":1,"type":"turn.started","prompt":"go"}\n'
     printf '{"turn":1,"type":"model.responded","step":1,"text":"","stop":"tool_use","tool_calls":[{"id":"c1","name":"srv__x","arguments":{}}]}\n'
     printf '{"turn":1,"type":"tool.started","call":"c1","tool":"srv__x","arguments":{},"effect":"READ_ONLY","wave":1,"deadline_ms":1000}\n'
-    printf '{"turn":1,"type":"tool.finished","call":"c1","tool":"srv__x","outcome":"failure","elapsed_ms":1,"failure":{"error":"cancelled by the user of the remote host","retryable":true}}\n'
+    printf '{"turn":1,"type":"tool.finished","call":"c1","tool":"srv__x","outcome":"failure","elapsed_ms":1,"failure":{"error":"canceled by the user of the remote host","retryable":true}}\n'
     printf '{"turn":1,"type":"model.responded","step":2,"text":"Done.","tool_calls":[],"stop":"end_turn"}\n'
     printf '{"turn":1,"type":"turn.finished","status":"done","text":"Done."}\n'
 } >words.jsonl

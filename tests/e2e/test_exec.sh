@@ -146,7 +146,7 @@ ok "one that is missing" is 1
 ok "is named" err "NOT_THERE_AT_ALL"
 kt exec --secret A=B - <<<'emit_result(1)'
 ok "what is no name" is 2
-ok "gets one advice" err '"A=B" cannot be the name of a secret (name a variable of the environment)'
+ok "gets one advice" err 'invalid secret name "A=B"; use the name of an environment variable'
 ok "and no other" test "$(grep -o '(' err | wc -l)" -eq 1
 # In a turn the model names them: it has those that were declared, and no others.
 mkdir ws
@@ -211,7 +211,7 @@ ok "an image that was left behind" is 1
 ok "what to do about it" grep -q 'another version.*./dev image' <(tr -s ' \n' ' ' <out)
 kt exec --engine old - <<<'emit_result(1)'
 ok "a script that cannot be run there" is 2
-ok "says so too" err "the harness there is of another version (./dev image rebuilds the image): old ended with status 2"
+ok "says so too" err "its keyturn-harness has another version (./dev image rebuilds the image): old ended with status 2"
 cat >config/keyturn/engines.json <<'TXT'
 {"cr": {"argv": ["sh", "-c", "printf 'no way\\r\\n' >&2; exit 3"]}}
 TXT

@@ -36,7 +36,7 @@ ok "the lines in their order" types "attempt log error attempt final_result run_
 ok "the script" out '{"type":"attempt","attempt":1,"script":"print(\"one\")\nemit_result(nothing)\n"}'
 ok "its error" out "NameError: name 'nothing' is not defined"
 ok "the result, of a clean folder" out '"data":["a"]}'
-ok "the record is last" last '{"type":"run_record","success":true,"why":"attempt 2 gave a result"'
+ok "the record is last" last '{"type":"run_record","success":true,"why":"attempt 2 returned a result"'
 ok "with what each took" last '"tokens_in":10,"tokens_out":5,"latency_ms":'
 ok "and its traceback" last 'File \"<script>\", line 2'
 ok "without a word" quiet
@@ -70,7 +70,7 @@ begin "no script"
 { head_lines x; says 'I would rather not.\nReally.'; } >m.jsonl
 kt exec --model scripted:m.jsonl --ask x
 ok "exit 1" is 1
-ok "what it said" err "keyturn: no script was given: I would rather not."
+ok "what it said" err "keyturn: the model wrote no script: I would rather not."
 ok "in one line" one_error
 ok "only the record" types "run_record "
 ok "with all it said" last '"closing":"I would rather not.\nReally."'
@@ -85,7 +85,7 @@ begin "step by step"
 kt exec --mode interactive --model m.jsonl --ask x
 ok "exit 0" is 0
 ok "files stay" out '"label":"n","data":"7"'
-ok "the closing word" last '"why":"nothing more was to be done after 2 steps","closing":"There are seven."'
+ok "the closing word" last '"why":"the model finished after 2 steps","closing":"There are seven."'
 {
     head_lines x
     says '```python\nemit_intermediate(\"n\", 1)\n```'
@@ -94,7 +94,7 @@ ok "the closing word" last '"why":"nothing more was to be done after 2 steps","c
 } >m.jsonl
 kt exec --mode interactive --model m.jsonl --ask x
 ok "the same again: 1" is 1
-ok "ends it" err "keyturn: the same result came 2 times running"
+ok "ends it" err "keyturn: 2 steps in a row returned the same result"
 ok "nothing is left" none_left
 
 begin "tools and secrets"
@@ -154,7 +154,7 @@ cancel() { # signal, answer, what is waited for: the run of a script, or the mod
 }
 cancel INT $'SAY:```python\nemit_log("running")\nimport time\ntime.sleep(100)\n```' "out running"
 ok "interrupted" is 130
-ok "what was done is told" last '"success":false,"why":"cancelled"'
+ok "what was done is told" last '"success":false,"why":"canceled"'
 cancel TERM SILENT "test -e asked/1.request"
 ok "terminated" is 143
 cancel HUP WAIT "err again"

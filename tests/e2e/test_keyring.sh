@@ -84,13 +84,13 @@ if [ "$(id -u)" -ne 0 ]; then
     ok "with a full quota the key is there" out 'reached by name: open'
     cp servers out
     ok "with a full quota no server starts" test ! -e server
-    ok "and it says why" out 'the kernel makes no keyring for it'
+    ok "and it says why" out 'cannot create a session keyring'
     cp scripts out
     ok "nor does a script" not out '"data":"ended"'
-    ok "for the same reason" out 'the kernel makes no keyring for it'
+    ok "for the same reason" out 'cannot create a session keyring'
     cp programs out
     ok "nor does a program" not out reached
-    ok "for that reason, too" out 'the kernel makes no keyring for it'
+    ok "for that reason, too" out 'cannot create a session keyring'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

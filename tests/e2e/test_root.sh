@@ -36,7 +36,7 @@ ok "doctor says so" out "root's sandboxes run as uid $uid"
 
 # Where no user namespace can be made, the reason and a way out are told.
 python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
-ok "without user namespaces" out "the sandbox's user may not make a user namespace on this machine (raise user.max_user_namespaces"
+ok "without user namespaces" out "the sandbox's user cannot create a user namespace on this machine (raise user.max_user_namespaces"
 
 # Root of a user namespace: another user where it has one, and else not taken for one that can become so.
 place=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-userns-XXXXXX")

@@ -81,7 +81,7 @@ case_server_that_is_not_there() {
     configure ', "gone": {"command": "no-such-program"}'
     model "$write"
     run_turn
-    sees 'tool server gone: not available'
+    sees 'MCP server gone: failed'
     sees 'waiting for approval'
     keys y
     sees 'That is all I had to do.'
@@ -162,7 +162,7 @@ case_comes_later() {
     keys Enter
     sees 'Nothing to do yet.'
     touch "$home/go"
-    sees 'ready, 14 tools: the next turn has what is new'
+    sees 'ready, 14 tools; the next turn has the new tools'
     typed 'now write'
     keys Enter
     sees 'waiting for approval'
@@ -254,7 +254,7 @@ case_live_model() {
     check "denied by key" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
     check "nothing was written" grep -qx beta "$home/ws/a.txt"
     check "the model was offered the tools" grep -q '"name":"fs__write_file"' "$home/asked/1.request"
-    check "it was told" grep -q 'the user refused the write' "$home/asked/2.request"
+    check "it was told" grep -q 'the user denied the write' "$home/asked/2.request"
     stop_model
 }
 

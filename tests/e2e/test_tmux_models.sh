@@ -29,7 +29,7 @@ case_countdown() {
     serve WAIT
     run
     sees 'model failed, retry in'
-    sees 'the API answered 529'
+    sees '529 from 127.0.0.1'
     sees 'cancel the turn'
     keys C-c
     sees 'canceled'

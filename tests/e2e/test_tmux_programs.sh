@@ -132,7 +132,7 @@ case_no_walls() {
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
     sees 'approval: workspace_exec'
     sees '| touch $HERE/one'
-    sees 'There is no sandbox around it: it can change your files.'
+    sees 'No sandbox: this command can change your files.'
     sees 'y approve'
     check "nothing has run" test ! -e "$home/config/one"
     keys y

@@ -459,9 +459,8 @@ TEST(what_the_recording_does_not_hold_is_passed_over)
     struct again again;
     CLEANUP(free) char *notice = NULL;
     record_foreign_write(&made, "caf\xe9\n"); /* no text of ours: the recording has a sign in place of the byte */
-    notice =
-        xasprintf("the write of yes (seq %lld) cannot be repeated: the difference of made.bin was not recorded whole",
-                  (long long)turn_rig_event(&made.rig, EVENT_WRITE_PROPOSED, 0)->seq);
+    notice = xasprintf("cannot repeat the write of yes (seq %lld): the recorded diff of made.bin is incomplete",
+                       (long long)turn_rig_event(&made.rig, EVENT_WRITE_PROPOSED, 0)->seq);
     run_again(&made, &again);
     again_check_none(&again);
     assert_string_equal(divergences_notice(again.divergences, 0), notice);

@@ -137,7 +137,7 @@ static void fork_everywhere(bool stepping)
         assert_int_equal(engine_turn_left(rich.rig.engine), under_way);
         const char *refused = turn_check_submit(&rich.rig, &(struct intent){.type = INTENT_RESUME_TURN});
         if (!under_way) {
-            assert_string_equal(refused, "no turn was left in the middle");
+            assert_string_equal(refused, "no unfinished turn");
             rich_turn_release(&rich);
             continue;
         }

@@ -83,10 +83,10 @@ TEST(unknown_and_the_same_are_refused)
     stage_init(&stage);
     turn_rig_open(&stage.rig);
     assert_string_equal(change(&stage, "ohter"), "there is no model \"ohter\" (did you mean other?)");
-    assert_string_equal(change(&stage, ""), "say which model");
-    assert_string_equal(change(&stage, "first"), "the model is first already");
+    assert_string_equal(change(&stage, ""), "name a model");
+    assert_string_equal(change(&stage, "first"), "already using the model first");
     assert_string_equal(change(&stage, "other"), "");
-    assert_string_equal(change(&stage, "other"), "the model is other already");
+    assert_string_equal(change(&stage, "other"), "already using the model other");
     assert_string_equal(change(&stage, "first"), "");
     assert_int_equal(turn_rig_count(&stage.rig, EVENT_MODEL_CHANGED), 2);
     stage_end(&stage);

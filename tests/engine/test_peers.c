@@ -86,11 +86,11 @@ TEST(longer_text_than_an_answer_may_hold_fails)
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX + 100, "All work and no play. ");
     begin(&rig);
     fake_provider_answer(rig.model)->text = text;
-    check_refused(&rig, "more than 2 MiB");
+    check_refused(&rig, "exceeds 2 MiB");
     CLEANUP(free) char *controls = fill(MODEL_BYTES_MAX / 5, "\x1b"); /* each takes six bytes of the record */
     begin(&rig);
     fake_provider_answer(rig.model)->text = controls;
-    check_refused(&rig, "more than 2 MiB");
+    check_refused(&rig, "exceeds 2 MiB");
 }
 
 TEST(arguments_of_more_values_than_an_answer_may_hold_fail)

@@ -152,7 +152,7 @@ TEST(while_the_agent_works_one_cannot_type_but_end_it)
     start(&typing);
     turn_rig_submit(&typing.rig, &(struct intent){.type = INTENT_START, .start = {"go"}});
     assert_true(engine_turn_running(typing.rig.engine));
-    assert_string_equal(type(&typing, "p1", "1\n"), "the agent is at work: pause the turn, and type while it is held");
+    assert_string_equal(type(&typing, "p1", "1\n"), "the agent is running; pause the turn, then type");
     assert_string_equal(kill_it(&typing, "p1"), "");
     assert_string_equal(typing.programs.log.buf, "kill p1");
     assert_int_equal(turn_rig_count(&typing.rig, EVENT_PROGRAM_INPUT), 0);
@@ -216,7 +216,7 @@ TEST(programs_of_a_session_that_was_cut_short_have_ended)
     assert_int_equal(turn_rig_count(&rig, EVENT_PROGRAM_ENDED), 1);
     assert_int_equal(rig.events[0].type, EVENT_PROGRAM_ENDED);
     assert_string_equal(rig.events[0].program_ended.program, "p1");
-    assert_string_equal(rig.events[0].program_ended.why, "gone with the session that ran it");
+    assert_string_equal(rig.events[0].program_ended.why, "ended with its session");
     assert_false(session_program_running(engine_session(rig.engine), 0));
     fake_provider_answer(rig.model)->text = "done";
     turn_rig_turn(&rig, "and on");

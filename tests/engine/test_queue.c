@@ -98,7 +98,7 @@ TEST(call_that_finds_no_thread_times_out_and_says_so)
     assert_string_equal(turn_check_json(&test.rig, event_json(turn_rig_finished(&test.rig, "h1"), "timeout"), "queued"),
                         "");
     assert_string_equal(turn_check_json(&test.rig, turn_check_message(&test.rig, "q"), "error"),
-                        "quick was not begun within its time limit of 10 s, because other calls kept all threads busy");
+                        "quick did not start within its time limit of 10 s; other calls kept all threads busy");
     assert_int_equal(test.quick.executions, 0);
     end();
 }

@@ -64,11 +64,11 @@ RUNTIME_TEST(nothing_else_may_be_staged)
     runtime_rig_call(&rig, "c5", "stage_input", "{\"from\":\"src\",\"to\":\"work/src\"}");
     runtime_rig_call(&rig, "c6", "workspace_exec", "{\"command\":\"cat work/src/key; grep -r key work\"}");
     runtime_rig_turn(&rig);
-    assert_non_null(strstr(runtime_rig_error(&rig, "c1"), "may not be staged: only files of the project"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c1"), "it is outside the project"));
     assert_non_null(strstr(runtime_rig_error(&rig, "c1"), "workspace.inputs"));
-    assert_non_null(strstr(runtime_rig_error(&rig, "c2"), "may not be staged"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c2"), "is outside the project"));
     runtime_rig_error(&rig, "c3");
-    assert_non_null(strstr(runtime_rig_error(&rig, "c4"), "are copied"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c4"), "use mode copy"));
     assert_string_equal(runtime_rig_of(&rig, "c5", "staged"), "true");
     assert_null(
         strstr(runtime_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
@@ -95,13 +95,13 @@ RUNTIME_TEST(where_inputs_go)
     assert_string_equal(runtime_rig_of(&rig, "c1", "to"), "work/in/a.txt");
     assert_string_equal(runtime_rig_of(&rig, "c2", "output"), "one\n");
     assert_string_equal(runtime_rig_of(&rig, "c4", "to"), "work/again/a.txt");
-    assert_non_null(strstr(runtime_rig_error(&rig, "c5"), "the workspace's own record"));
-    assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "the workspace's own record"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c5"), "it is reserved"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "it is reserved"));
     assert_non_null(strstr(runtime_rig_error(&rig, "c7"), "escapes"));
     assert_string_equal(runtime_rig_of(&rig, "c8", "to"), "out/a.txt");
     assert_string_equal(runtime_rig_of(&rig, "c9", "to"), "work/b");
-    assert_non_null(strstr(runtime_rig_error(&rig, "c10"), "the workspace's own record"));
-    assert_string_equal(runtime_rig_error(&rig, "c11"), "cannot put a file in the place of the folder work");
+    assert_non_null(strstr(runtime_rig_error(&rig, "c10"), "it is reserved"));
+    assert_string_equal(runtime_rig_error(&rig, "c11"), "cannot replace the folder work with a file");
 }
 
 RUNTIME_TEST(folders_of_the_config_may_be_staged)
@@ -216,7 +216,7 @@ RUNTIME_TEST(what_is_no_file_is_named)
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[0].name"), "out/pipe");
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[0].why"), "it is a FIFO, not a file");
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[1].name"), "out/dangling");
-    assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[1].why"), "it is a link to nothing");
+    assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[1].why"), "it is a dangling link");
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[2].name"), "out/to_pipe");
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[2].why"), "it is a FIFO, not a file");
     assert_string_equal(runtime_rig_of(&rig, "c2", "limits_hit"), "false");
@@ -251,7 +251,7 @@ RUNTIME_TEST(what_is_too_large_is_not_saved)
     assert_string_equal(runtime_rig_of(&rig, "c2", "files[0].saved"), "artifact://out/a@0");
     assert_string_equal(runtime_rig_of(&rig, "c2", "files[1].saved"), "artifact://out/c@0");
     assert_string_equal(runtime_rig_of(&rig, "c2", "skipped[0].name"), "out/b");
-    assert_non_null(strstr(runtime_rig_of(&rig, "c2", "skipped[0].why"), "save_artifact takes more"));
+    assert_non_null(strstr(runtime_rig_of(&rig, "c2", "skipped[0].why"), "use save_artifact"));
 }
 
 /* Two at once are the first that need the workspace; and what did not change is not told again. */
@@ -393,9 +393,9 @@ RUNTIME_TEST(a_skill_stays_as_it_is)
     runtime_rig_call(&rig, "c6", "stage_input", "{\"from\":\"skill://\"}");
     runtime_rig_call(&rig, "c7", "save_artifact", "{\"path\":\"$WORK_DIR/one\"}");
     runtime_rig_turn(&rig);
-    assert_non_null(strstr(runtime_rig_error(&rig, "c4"), "programs see a skill there"));
-    assert_non_null(strstr(runtime_rig_error(&rig, "c5"), "own record"));
-    assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "names no skill"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c4"), "it is a read-only skill folder"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c5"), "it is reserved"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "unknown skill"));
     assert_string_equal(runtime_rig_of(&rig, "c7", "ref"), "artifact://one@0");
     assert_string_equal(runtime_rig_of(&rig, "c1", "stdout"), "1\nSKILL.md\naway\nbin\ndata\nsame\n");
     assert_string_equal(runtime_rig_of(&rig, "c1", "links_left_out"), "away");

@@ -1,4 +1,4 @@
-/* What a program is given: its command, and the end of its input, by a call and by a key, with a terminal and without.
+/* What a program is given: its command, then close its input, by a call and by a key, with a terminal and without.
  * In real sandboxes. */
 
 #include "base/mem.h"
@@ -121,7 +121,7 @@ RUNTIME_TEST(a_command_that_is_too_long)
     runtime_rig_call(&rig, "c1", "workspace_exec", command);
     runtime_rig_call(&rig, "c2", "workspace_exec", variable);
     runtime_rig_turn(&rig);
-    static const char why[] = "is too long: a program takes at most 128 KB at once (put it into a file)";
+    static const char why[] = "is too long: the limit is 128 KB; put it into a file";
     assert_non_null(strstr(runtime_rig_error(&rig, "c1"), why));
     assert_non_null(strstr(runtime_rig_error(&rig, "c2"), why));
 }

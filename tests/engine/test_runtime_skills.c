@@ -118,7 +118,7 @@ RUNTIME_TEST(a_project_has_no_skills_elsewhere)
     assert_string_equal(runtime_rig_of(&rig, "c1", "skills[1].name"), "");
     assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[0].name"), "head");
     assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[1].name"), "x");
-    assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[1].why"), "it is a link that leads out of the project");
+    assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[1].why"), "it is a link that leads outside the project");
 }
 
 RUNTIME_TEST(nor_all_of_its_skills)
@@ -149,8 +149,7 @@ RUNTIME_TEST(skills_of_a_project)
     runtime_rig_call(&rig, "c4", "skill_run", "{\"skill\":\"near\",\"command\":\"cat a.txt\"}");
     runtime_rig_turn(&rig);
     assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[0].name"), "own");
-    assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[0].why"),
-                        "another skill is called so too, and comes first");
+    assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[0].why"), "hidden by another skill of the same name");
     assert_string_equal(runtime_rig_error(&rig, "c2"), "stolen leads out of the skill");
     assert_string_equal(runtime_rig_of(&rig, "c3", "stdout"), "of the project\n");
     assert_string_equal(runtime_rig_of(&rig, "c3", "links_left_out"), "stolen");

@@ -41,15 +41,15 @@ RUNTIME_TEST(what_is_in_the_way_is_moved)
     exec("c7", "mv work w3; ln -s w3 work");
     exec("c8", "cat work/inputs/a.txt");
     runtime_rig_turn(&rig);
-    expect_warning("c1", "out was in the way and is out.2 now");
+    expect_warning("c1", "out blocked a folder and was renamed to out.2");
     assert_string_equal(runtime_rig_of(&rig, "c2", "output"), "mine\n");
-    expect_warning("c2", "runs was in the way and is runs.1 now");
+    expect_warning("c2", "runs blocked a folder and was renamed to runs.1");
     assert_string_equal(runtime_rig_of(&rig, "c3", "output"), "1\n");
     expect_warning("c3", "");
-    expect_warning("c4", "work was in the way and is work.1 now");
+    expect_warning("c4", "work blocked a folder and was renamed to work.1");
     assert_string_equal(runtime_rig_of(&rig, "c5", "staged"), "true");
     assert_string_equal(runtime_rig_of(&rig, "c6", "output"), "one\n");
-    expect_warning("c6", "skills was in the way and is skills.1 now");
+    expect_warning("c6", "skills blocked a folder and was renamed to skills.1");
     expect_warning("c7", ""); /* it is a folder all the same */
     assert_string_equal(runtime_rig_of(&rig, "c8", "output"), "one\n");
 }
@@ -60,9 +60,10 @@ RUNTIME_TEST(code_finds_its_folder)
     static const char *const spoils[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
                                          "rm -rf src; mkfifo src", "rm -rf src; mkdir -p src/code_0.py/x",
                                          "chmod 000 src"};
-    static const char *const told[] = {"src was in the way and is src.1 now", "src was in the way and is src.2 now",
-                                       "src was in the way and is src.3 now",
-                                       "src/code_0.py was in the way and is src/code_0.py.1 now", ""};
+    static const char *const told[] = {"src blocked a folder and was renamed to src.1",
+                                       "src blocked a folder and was renamed to src.2",
+                                       "src blocked a folder and was renamed to src.3",
+                                       "src/code_0.py blocked a folder and was renamed to src/code_0.py.1", ""};
     char calls[COUNT_OF(spoils)][2][8];
     runtime_rig_open(&rig);
     for (size_t i = 0; i < COUNT_OF(spoils); i++) {
@@ -109,7 +110,7 @@ RUNTIME_TEST(metadata_is_made_anew)
         assert_string_equal(runtime_rig_of(&rig, then, "staged"), "true");
         assert_string_equal(runtime_rig_of(&rig, last, "output"), "good\n");
     }
-    expect_warning("e1", "metadata.json was in the way and is metadata.json.1 now");
+    expect_warning("e1", "metadata.json blocked a folder and was renamed to metadata.json.1");
 }
 
 RUNTIME_TEST(links_by_the_paths_of_programs)

@@ -169,7 +169,7 @@ SCRIPT_TEST(no_pool)
     struct script_rig *f = *state;
     f->rig.config.pool = NULL;
     run(f, "{\"script\":\"x\"}");
-    assert_string_equal(error(f), "there is no sandbox (see keyturn engines)");
+    assert_string_equal(error(f), "no sandbox; run keyturn engines");
 }
 
 SCRIPT_TEST(no_box_can_be_made)
@@ -177,7 +177,7 @@ SCRIPT_TEST(no_box_can_be_made)
     struct script_rig *f = *state;
     f->pool.trouble = "bwrap is not installed";
     run(f, "{\"script\":\"x\"}");
-    assert_string_equal(error(f), "there is no sandbox: bwrap is not installed");
+    assert_string_equal(error(f), "no sandbox: bwrap is not installed");
 }
 
 SCRIPT_TEST(waiting_is_told_and_counts)
@@ -210,7 +210,7 @@ SCRIPT_TEST(a_box_that_comes_at_the_last_moment)
     struct script_rig *f = *state;
     f->pool.ready_after_ms = 9600;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
-    assert_string_equal(error(f), "a sandbox was free only when the time was nearly over");
+    assert_string_equal(error(f), "no time left after waiting for a sandbox");
     assert_int_equal(f->pool.given, 1);
 }
 
@@ -276,7 +276,7 @@ static void cancel_after(struct script_rig *f, int64_t us)
     turn_rig_run_for(&f->rig, us);
     turn_rig_submit(&f->rig, &(struct intent){.type = INTENT_CANCEL});
     turn_rig_run(&f->rig);
-    assert_non_null(strstr(error(f), "cancelled by the user"));
+    assert_non_null(strstr(error(f), "canceled by the user"));
     assert_true(engine_idle(f->rig.engine));
 }
 

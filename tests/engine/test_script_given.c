@@ -45,7 +45,7 @@ SCRIPT_TEST(an_older_harness_takes_none)
     turn_rig_open(&f->rig);
     turn_rig_file(&f->rig, "a.py", "x");
     run(f, "{\"script\":\"x\",\"files\":[\"a.py\"]}");
-    assert_non_null(strstr(error(f), "the harness of this sandbox is older than this program"));
+    assert_non_null(strstr(error(f), "the image of this sandbox is outdated"));
     assert_int_equal(f->pool.given, 1);
     assert_int_equal(f->pool.spoilt, 0);
 }

@@ -72,7 +72,7 @@ WRITE_TEST(a_decision_that_decides_nothing_is_refused)
     f->test.never_answers = true;
     start(f);
     write_rig_run(&f->test);
-    assert_string_equal(write_rig_say(&f->test, &(struct decision){.kind = DECISION_NONE}), "this is no answer");
+    assert_string_equal(write_rig_say(&f->test, &(struct decision){.kind = DECISION_NONE}), "invalid decision");
     assert_string_equal(write_rig_say(&f->test, &(struct decision){.kind = DECISION_DENIED}), "");
     write_rig_run(&f->test);
     assert_log(f, "ask c1, denied c1");
@@ -126,7 +126,7 @@ WRITE_TEST(cancel_while_asking)
     write_rig_run(&f->test);
     bounded_cancel(call);
     write_rig_run(&f->test);
-    assert_failed(&f->test.heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->test.heard.outcomes[0], true, "canceled by the user");
     assert_false(f->test.answered);
     assert_log(f, "ask c1, failure c1");
     assert_file(f, "old\n");
@@ -172,7 +172,7 @@ WRITE_TEST(a_checkpoint_that_cannot_be_recorded_stops_the_write)
 {
     struct writing *f = *state;
     f->test.on_decided = stop_recording;
-    assert_failed(run(f), true, "cancelled by the user");
+    assert_failed(run(f), true, "canceled by the user");
     assert_log(f, "ask c1, failure c1");
     assert_file(f, "old\n");
 }

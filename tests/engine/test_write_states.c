@@ -181,15 +181,15 @@ static void check_refused(struct scene *scene)
         assert_string_equal(turn_check_submit(&scene->rig, &other), closed);
         other = yes;
         other.answer.digest = "0000";
-        assert_string_equal(turn_check_submit(&scene->rig, &other), "the question has changed: read it again");
+        assert_string_equal(turn_check_submit(&scene->rig, &other), "the question has changed; read it again");
         other.answer.digest = NULL;
-        assert_string_equal(turn_check_submit(&scene->rig, &other), "the question has changed: read it again");
+        assert_string_equal(turn_check_submit(&scene->rig, &other), "the question has changed; read it again");
         other = yes;
         other.answer.decision.kind = DECISION_NONE;
-        assert_string_equal(turn_check_submit(&scene->rig, &other), "this is no answer");
+        assert_string_equal(turn_check_submit(&scene->rig, &other), "invalid decision");
         other = yes;
         other.answer.decision.without_undo = true;
-        assert_string_equal(turn_check_submit(&scene->rig, &other), "this write can be undone: approve it as it is");
+        assert_string_equal(turn_check_submit(&scene->rig, &other), "this write can be undone; approve it normally");
         assert_string_equal(turn_check_submit(&scene->rig, &no), ""); /* and this is taken */
         assert_string_equal(turn_check_submit(&scene->rig, &yes), closed);
         return;
@@ -199,7 +199,7 @@ static void check_refused(struct scene *scene)
     assert_string_equal(turn_check_submit(&scene->rig, &no), closed);
     assert_string_equal(turn_check_submit(&scene->rig, &other), closed);
     assert_string_equal(turn_check_submit(&scene->rig, &(struct intent){.type = INTENT_TOUCH}),
-                        "no write waits for an answer");
+                        "no write is waiting for approval");
     assert_int_equal(question_of(scene)->state, scene->state);
     if (scene->state == Q_GATE)
         turn_rig_submit(&scene->rig, &(struct intent){.type = INTENT_CONTINUE});
@@ -330,7 +330,7 @@ static void run_two(int64_t first_ms, int64_t second_ms, int64_t answer_us, cons
     assert_string_equal(got, story);
     if (strstr(story, "denied"))
         assert_non_null(strstr(turn_check_message(&rig, first_ms <= second_ms ? "2" : "1"),
-                               "another call is waiting to write; ask again after it"));
+                               "another write is waiting; call again after it"));
     assert_int_equal(first.confirmed + second.confirmed, strstr(story, "denied") ? 1 : 2);
     assert_string_equal(turn_check_finished(&rig)->status, "done");
     turn_check_end(&rig);
@@ -395,9 +395,9 @@ static void decide_while_comparing(void *data)
     assert_int_equal(question->revising, 1);
     assert_null(question->revised);
     assert_string_equal(turn_check_submit(rig, &yes),
-                        "your version is being compared: read it, then press the key again");
+                        "comparing your version; press the key again when the diff is shown");
     assert_string_equal(revise(rig, question, "another\n"),
-                        "your version is being compared: read it, then press the key again");
+                        "comparing your version; press the key again when the diff is shown");
     if (chosen == DECISION_DENIED)
         assert_string_equal(turn_check_submit(rig, &no), "");
     else if (chosen == DECISION_NONE)

@@ -78,7 +78,7 @@ TEST_WITH(a_crash_is_told_by_its_signal, set_up, tear_down)
     ends("import os; os.abort()", 5, "error Script aborted its process (SIGABRT)\n");
     ends("import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())",
          10, "error Script crashed the interpreter (SIGSEGV): too deep a recursion used up its stack\n");
-    ends("import signal; signal.raise_signal(signal.SIGTERM)", 5, "error Script was ended by signal 15 (SIGTERM)\n");
+    ends("import signal; signal.raise_signal(signal.SIGTERM)", 5, "error Script was killed by signal 15 (SIGTERM)\n");
     ends("import signal; signal.raise_signal(signal.SIGKILL)", 5, "error Script was killed (SIGKILL)");
 }
 

@@ -72,9 +72,9 @@ TEST_WITH(nothing_is_written_where_something_is, set_up, tear_down)
 {
     assert_string_equal(harness_says(&rig, "open('a', 'w').write('mine')\nemit_result(1)", 10), "result 1\ndone\n");
     says_with("[{\"path\":\"a\",\"base64\":\"\"}]", "emit_result(2)",
-              "error The file a could not be put into the workspace: File exists\ndone\n");
+              "error Cannot write the file a into the workspace: File exists\ndone\n");
     says_with("[{\"path\":\"a/b\",\"base64\":\"\"}]", "emit_result(2)",
-              "error The file a/b could not be put into the workspace: Not a directory\ndone\n");
+              "error Cannot write the file a/b into the workspace: Not a directory\ndone\n");
     assert_string_equal(harness_says(&rig, "emit_result(open('a').read())", 10), "result \"mine\"\ndone\n");
 }
 

@@ -201,7 +201,7 @@ TEST(mistakes_are_told)
     CLEANUP(free) char *relative = run((const char *const[]){"--show", "there", NULL}, "echo began");
     assert_string_equal(relative, "keyturn-launch: cannot show there: Invalid argument\n");
     CLEANUP(free) char *root = run((const char *const[]){"--as", "0", NULL}, "echo began");
-    assert_non_null(strstr(root, "keyturn-launch: only root becomes another user, and not root"));
+    assert_non_null(strstr(root, "keyturn-launch: --as needs root and another user than root"));
 }
 
 /* The command holds the pipe until it ends, and nothing but its parent's end ends it. */

@@ -231,7 +231,7 @@ TEST_WITH(a_request_does_not_wait_for_ever_for_a_child, set_up, tear_down)
                   "    threading.stack_size = lambda size: time.sleep(1000)\n");
     harness_rig_start(&rig);
     expect_note("new");
-    fails("emit_result(1)", "The harness made no process for the script in time");
+    fails("emit_result(1)", "The harness started no process for the script in time");
     expect_note("seen"); /* another has taken the place of the one that blocks, and tells what its tools say */
     says("emit_result(1)", "result 1\ndone\n");
 }
@@ -343,7 +343,7 @@ TEST_WITH(requests_that_cannot_be_run_are_answered, set_up, tear_down)
         const char *line, *answer;
     } cases[] = {
         {"not json\n", "null error the request is not JSON: "},
-        {"[]\n", "null error the request is no object but array\nnull done\n"},
+        {"[]\n", "null error the request must be an object, not array\nnull done\n"},
         {"{\"script\":\"x\",\"timeout\":1}\n", "null error the request has no execution_id\nnull done\n"},
         {"{\"execution_id\":7,\"script\":\"x\"}\n", "null error execution_id must be a text, not number\nnull done\n"},
         {"{\"execution_id\":\"a\\u0000b\",\"script\":\"x\"}\n",

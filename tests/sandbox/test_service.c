@@ -286,9 +286,9 @@ TEST_WITH(a_dead_zygote_is_replaced, set_up, tear_down)
     kill(zygote, SIGKILL);
     harness_tell(&told, harness_rig_event(&rig));
     harness_tell(&told, harness_rig_event(&rig));
-    assert_string_equal(told.buf,
-                        "log stdout on\nerror The harness lost the process it makes children from; the script "
-                        "was ended with it\ndone\n");
+    assert_string_equal(
+        told.buf,
+        "log stdout on\nerror The harness lost the process that starts scripts; the script was killed with it\ndone\n");
     says("emit_result(f())", "result 5\ndone\n");
     zygote = child_of(rig.pid);
     kill(zygote, SIGKILL);       /* while nothing runs */

@@ -113,9 +113,9 @@ TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
     scratch_write(&rig.scratch, "tools/c_\xff\\\n.py", "import os\nos._exit(0)\n");
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
-    expect_note("/a_0.py", "ended with status 3; it is left out");
-    expect_note("/b_1.py", "was ended by signal 11 (SIGSEGV); it is left out");
-    expect_note("/c_", "ended with status 0; it is left out");
+    expect_note("/a_0.py", "ended with status 3; ignored");
+    expect_note("/b_1.py", "was killed by signal 11 (SIGSEGV); ignored");
+    expect_note("/c_", "ended with status 0; ignored");
     expect_note("/b_2.py", "ZeroDivisionError");
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
@@ -125,7 +125,7 @@ TEST_WITH(a_file_that_does_not_end_is_left_out, set_up, tear_down)
     scratch_write(&rig.scratch, "tools/a_0.py", "while True: pass\n");
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
-    expect_note("/a_0.py", "it was not loaded within 10 s; it is left out");
+    expect_note("/a_0.py", "it was not loaded within 10 s; ignored");
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
 
@@ -253,6 +253,6 @@ TEST_WITH(an_importer_that_ends_the_loading_is_left_out, set_up, tear_down)
     scratch_write(&rig.scratch, "tools/d_user.py", "import a_0\n");
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
-    expect_note("/a_0.py", "ended with status 3; it is left out");
+    expect_note("/a_0.py", "ended with status 3; ignored");
     expect_note("/d_user.py", "a_0: this file of tools is left out");
 }

@@ -63,7 +63,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     struct fake_pool *fake = fake_of(pool);
     struct fake_channel *config = &fake->config;
     if (!fake->out || (void *)box != (void *)config)
-        BUG("a box is given back that was not taken");
+        BUG("a box is returned that was not taken");
     if (config->base.received || config->base.ended)
         BUG("a box is given back while somebody listens to it");
     fake->out = false;

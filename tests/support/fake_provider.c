@@ -131,7 +131,7 @@ static void fake_ask(struct provider *provider, const struct model_request *requ
     struct fake_provider *self = self_of(provider);
     struct fake_queue *queue = request->reflection ? &self->reflections : &self->answers;
     if (self->listener)
-        BUG("the model is asked while it answers");
+        BUG("a request while another is open");
     note_request(self, request);
     if (self->asked)
         self->asked(self, request, self->asked_data);

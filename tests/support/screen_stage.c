@@ -231,8 +231,8 @@ static void wait_for_servers(struct screen_stage *stage)
         {.name = "db",
          .state = MCP_FAILED,
          .why =
-             "it ended with status 3, its last words: \x1b[31mcannot reach db.example.org:5432, gave up after 3 tries"},
-        {.name = "web", .state = MCP_PAUSING, .why = "it ended with status 1"},
+             "it exited with status 3, last output: \x1b[31mcannot reach db.example.org:5432, gave up after 3 tries"},
+        {.name = "web", .state = MCP_PAUSING, .why = "it exited with status 1"},
         {.name = "old", .state = MCP_OFF}};
     stage->waited = (struct servers_wait){.servers = servers,
                                           .count = COUNT_OF(servers),

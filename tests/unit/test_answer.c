@@ -39,7 +39,7 @@ TEST(stream_cut_anywhere_is_an_error_to_be_tried_again)
     for (const struct stream *stream = streams; stream->name; stream++)
         for (size_t len = 0; len < strlen(stream->text); len++) {
             CLEANUP(free) char *said = read_pieces(stream->dialect, stream->text, len, 0);
-            assert_string_equal(said, "error?=the answer was cut off before its end");
+            assert_string_equal(said, "error?=the answer ended early");
         }
 }
 
@@ -80,26 +80,26 @@ TEST(errors_in_the_stream_say_what_the_api_said)
         &dialect_anthropic,
         A_CALL
         "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n" A_STOP,
-        "error?=the API ended its answer: overloaded_error: Overloaded");
+        "error?=the API closed the stream: overloaded_error: Overloaded");
     becomes(&dialect_anthropic,
             "data: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no\"}}\n\n",
-            "error!=the API ended its answer: invalid_request_error: no");
+            "error!=the API closed the stream: invalid_request_error: no");
     becomes(&dialect_openai,
             "data: {\"error\":{\"message\":\"gone\",\"code\":502},\"choices\":[{\"finish_reason\":\"error\"}]}\n\n",
-            "error?=the API ended its answer: gone");
+            "error?=the API closed the stream: gone");
     becomes(&dialect_openai,
             "data: {\"error\":{\"message\":\"too long\",\"type\":\"exceed_context_size_error\",\"code\":400}}\n\n"
             "data: [DONE]\n\n",
-            "error!=the API ended its answer: exceed_context_size_error: too long");
+            "error!=the API closed the stream: exceed_context_size_error: too long");
     becomes(&dialect_openai, "data: {\"object\":\"error\",\"message\":\"old vLLM\",\"code\":500}\n\n",
-            "error?=the API ended its answer: old vLLM");
+            "error?=the API closed the stream: old vLLM");
 }
 
 TEST(invalid_json_is_repaired_or_an_error)
 {
     CLEANUP(free) char *said = read_pieces(&dialect_openai, "data: {\"choices\":[{]}\n\n", 23, 0);
-    assert_ptr_equal(strstr(said, "error?=the stream has an event that is no JSON: "), said);
-    becomes(&dialect_openai, "data: 42\n\n", "error?=the stream has an event that is no JSON object");
+    assert_ptr_equal(strstr(said, "error?=a stream event is not JSON: "), said);
+    becomes(&dialect_openai, "data: 42\n\n", "error?=a stream event is not a JSON object");
     becomes(&dialect_openai,
             "data: {\"choices\":[{\"delta\":{\"content\":\"a\\u0000b \\\\u0000 \xff\"}}]}\n\ndata: [DONE]\n\n",
             "text=a\xef\xbf\xbd"
@@ -220,7 +220,7 @@ static void check_recording(const struct dialect *dialect, const char *path, siz
         }
         for (size_t len = 0; len<body->len; len += body->len> 8192 ? 97 : 1) {
             CLEANUP(free) char *said = read_pieces(dialect, body->text, len, 0);
-            assert_true(strstr(said, "error?=the answer was cut off") == said || strcmp(said, whole) == 0);
+            assert_true(strstr(said, "error?=the answer ended early") == said || strcmp(said, whole) == 0);
         }
         ++*replies;
     }

@@ -267,7 +267,7 @@ TEST_WITH(bases_that_others_could_reach_are_refused, setup, teardown)
     CLEANUP(free) char *target = scratch_path(&f->scratch, "deep/base");
     CLEANUP(free) char *link = scratch_path(&f->scratch, "link");
     assert_int_equal(symlink(target, link), 0);
-    refuses(f, "link", "is no folder of its own");
+    refuses(f, "link", "is not a private folder");
     scratch_mkdir(&f->scratch, "shared");
     scratch_chmod(&f->scratch, "shared", 0777);
     refuses(f, "shared", "others can write");

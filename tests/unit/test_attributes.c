@@ -229,7 +229,7 @@ TEST_WITH(attribute_set_after_the_question_stops_the_write, setup, teardown)
     assert_int_equal(chmod(path, 04755), 0);
     assert_int_equal(change_set_commit(set, rig.root, &err), -1);
     assert_string_equal(
-        err.text, "cannot write a: it would lose its setuid, which the question did not say; nothing was changed");
+        err.text, "cannot write a: it would lose its setuid, which the question did not show; nothing was changed");
     change_set_free(set);
     CLEANUP(free) char *text = scratch_read(&rig.files, "a", NULL);
     assert_string_equal(text, "old");

@@ -182,7 +182,7 @@ TEST_WITH(a_script_that_works, set_up, tear_down)
     struct fixture *f = *state;
     says(f, "Here:\n```python\nemit_result([1,2,3])\n```\nDone.\n```python\nemit_result(0)\n```\n");
     run(f, SCRIPT_PLAN);
-    expect(f, true, 1, "attempt 1 gave a result");
+    expect(f, true, 1, "attempt 1 returned a result");
     assert_string_equal(f->record.attempts[0].script, "emit_result([1,2,3])\n");
     assert_string_equal(f->record.attempts[0].result.final_data, "[1,2,3]");
     assert_int_equal(f->record.attempts[0].authoring.tokens_in, 100);
@@ -202,7 +202,7 @@ TEST_WITH(the_error_goes_back, set_up, tear_down)
     says(f, "```py\nfail no such thing\n```");
     says(f, "```python\nemit_result(3)\n```");
     run(f, SCRIPT_PLAN);
-    expect(f, true, 2, "attempt 2 gave a result");
+    expect(f, true, 2, "attempt 2 returned a result");
     assert_string_equal(f->told.buf, "begins 1|error|begins 2|final_result|");
     assert_holds(last_told(f, 1), "It failed: no such thing\n");
     assert_holds(last_told(f, 1), "line 1\nline 2");
@@ -259,7 +259,7 @@ TEST_WITH(a_model_that_writes_none, set_up, tear_down)
     struct fixture *f = *state;
     says(f, "I cannot count that far.\nSorry.");
     run(f, SCRIPT_PLAN);
-    expect(f, false, 0, "no script was given: I cannot count that far.");
+    expect(f, false, 0, "the model wrote no script: I cannot count that far.");
     assert_string_equal(f->record.closing, "I cannot count that far.\nSorry.");
     assert_int_equal(f->pool.taken, 0);
 }
@@ -271,7 +271,7 @@ TEST_WITH(a_block_of_another_language_uses_an_attempt, set_up, tear_down)
     says(f, "```python\nfail one\n```");
     says(f, "```python\nemit_result(3)\n```");
     run(f, SCRIPT_PLAN);
-    expect(f, true, 2, "attempt 2 gave a result");
+    expect(f, true, 2, "attempt 2 returned a result");
     assert_holds(last_told(f, 1), "No block of your answer is a Python script");
     assert_int_equal(f->asks, 3);
 }
@@ -284,7 +284,7 @@ TEST_WITH(answers_without_a_script_end_with_the_attempts, set_up, tear_down)
     says(f, "```python\nfail one\n```");
     says(f, "```python\nemit_result(3)\n```");
     run(f, SCRIPT_PLAN);
-    expect(f, false, 1, "no other script was given (the last failed: one)");
+    expect(f, false, 1, "the model wrote no other script (last error: one)");
     assert_int_equal(f->model->request_count, 3);
 }
 
@@ -299,11 +299,11 @@ TEST_WITH(steps, set_up, tear_down)
     says(f, "```python\npass\n```");
     says(f, "All counted:\n```\nemit_result(0)\n```");
     run(f, SCRIPT_INTERACTIVE);
-    expect(f, true, 4, "nothing more was to be done after 4 steps");
-    assert_holds(last_told(f, 1), "The step said:\npart: [1]\n");
-    assert_holds(last_told(f, 2), "The step said:\ntwo\n");
+    expect(f, true, 4, "the model finished after 4 steps");
+    assert_holds(last_told(f, 1), "Output of the step:\npart: [1]\n");
+    assert_holds(last_told(f, 2), "Output of the step:\ntwo\n");
     assert_holds(last_told(f, 3), "It failed: three\n");
-    assert_holds(last_told(f, 4), "said nothing");
+    assert_holds(last_told(f, 4), "without output");
     assert_holds(f->record.closing, "All counted:");
     assert_holds(rules_told(f), "step by step");
 }
@@ -327,7 +327,7 @@ TEST_WITH(the_same_again_stops, set_up, tear_down)
     f->model->repeat_last = true;
     says(f, "```python\nemit_part(1)\n```");
     run(f, SCRIPT_INTERACTIVE);
-    expect(f, false, 2, "the same result came 2 times running");
+    expect(f, false, 2, "2 steps in a row returned the same result");
 }
 
 /* ---- a model that fails ---- */
@@ -350,7 +350,7 @@ TEST_WITH(it_is_asked_again, set_up, tear_down)
     fails(f, "overloaded", true, -1);
     says(f, "```python\nemit_result(1)\n```");
     run(f, SCRIPT_PLAN);
-    expect(f, true, 2, "attempt 2 gave a result");
+    expect(f, true, 2, "attempt 2 returned a result");
     assert_string_equal(f->told.buf, "overloaded: waits 500|overloaded: waits 3000|begins 1|error|"
                                      "overloaded: waits 500|overloaded: waits 1000|begins 2|final_result|");
     assert_int_equal(f->asks, 2);
@@ -382,7 +382,7 @@ TEST_WITH(nor_when_it_wants_to_be_left_alone, set_up, tear_down)
     struct fixture *f = *state;
     fails(f, "overloaded", true, 3600000);
     run(f, SCRIPT_PLAN);
-    expect(f, false, 0, "the model failed: overloaded (it wants to be asked again in 3600 s: try it then)");
+    expect(f, false, 0, "the model failed: overloaded (retry after 3600 s)");
 }
 
 /* ---- canceling ---- */
@@ -404,7 +404,7 @@ TEST_WITH(cancel_at_every_moment, set_up, tear_down)
         f->model->answers.items[1]->takes_us = 100;
         f->model->answers.items[2]->takes_us = 3000000;
         run_until(f, SCRIPT_PLAN, cases[i].at_ms);
-        expect(f, false, cases[i].attempts, "cancelled");
+        expect(f, false, cases[i].attempts, "canceled");
         if (f->model->request_count)
             assert_int_equal(f->model->requests[f->model->request_count - 1].cancelled, cases[i].asked);
         assert_null(f->model->listener);

@@ -351,7 +351,7 @@ TEST_WITH(the_same_folder_again, setup, teardown)
             scratch_mkdir(&files, "a");
         assert_int_equal(beneath_folder(root, place.path, &place.anchor, true, &err), -1);
         assert_int_equal(err.code, ESTALE);
-        assert_string_equal(err.text, "a was moved or replaced meanwhile");
+        assert_string_equal(err.text, "a was moved or replaced during the call");
         scratch_remove(&files, "a");
     }
     assert_int_equal(beneath_folder(root, place.path, &place.anchor, true, &err), -1);

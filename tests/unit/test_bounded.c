@@ -55,7 +55,7 @@ TEST_WITH(an_expired_turn_starts_nothing, set_up_read, tear_down)
     bounded_rig_run(f);
     assert_int_equal(f->heard.outcomes[0].type, OUTCOME_DENIED);
     assert_int_equal(f->heard.outcomes[0].denied.reason, DENIAL_DEADLINE);
-    assert_non_null(strstr(f->heard.outcomes[0].denied.details, "time was used up"));
+    assert_non_null(strstr(f->heard.outcomes[0].denied.details, "ran out of time"));
     assert_int_equal(f->tool.executions, 0);
 }
 
@@ -129,7 +129,7 @@ TEST_WITH(errors_become_failures_that_name_their_cause, set_up_read, tear_down)
         {"{\"status\":\"error\",\"error\":\"disk full\"}", "disk full"},
         {"{\"status\":\"error\",\"message\":\"no luck\"}", "no luck"},
         {"{\"status\":\"error\",\"error\":{\"code\":7}}", "{\"code\":7}"},
-        {"{\"status\":\"error\"}", "did not say why"},
+        {"{\"status\":\"error\"}", "without a message"},
         {"{not json", "is not JSON"},
         {"", "is not JSON"},
     };
@@ -333,7 +333,7 @@ TEST_WITH(cancel_before_it_began, set_up_read, tear_down)
     bounded_cancel(call);
     assert_int_equal(f->heard.outcome_count, 0);
     bounded_rig_run(f);
-    assert_failed(&f->heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->heard.outcomes[0], true, "canceled by the user");
     assert_int_equal(f->tool.executions, 0);
     assert_log(f, "failure c1");
 }
@@ -346,7 +346,7 @@ TEST_WITH(cancel_while_running, set_up_read, tear_down)
     bounded_rig_run_for(f, 1000);
     bounded_cancel(call);
     bounded_rig_run(f);
-    assert_failed(&f->heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->heard.outcomes[0], true, "canceled by the user");
     assert_int_equal(f->heard.outcomes[0].elapsed_ms, 1000);
     assert_log(f, "failure c1, late c1 (4000 ms)");
 }
@@ -361,7 +361,7 @@ TEST_WITH(cancel_of_a_tool_that_comes_back_from_within, set_up_read, tear_down)
     assert_int_equal(f->tool.finished, 1);
     assert_int_equal(f->heard.outcome_count, 0);
     bounded_rig_run(f);
-    assert_failed(&f->heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->heard.outcomes[0], true, "canceled by the user");
     assert_log(f, "failure c1, late c1 (1000 ms)");
 }
 
@@ -388,7 +388,7 @@ TEST_WITH(cancel_reaches_a_thread, set_up_read, tear_down)
     struct cancel cancel = {.call = start(f), .f = f};
     loop_post(f->loop, &cancel.task, cancel_begun);
     bounded_rig_run(f);
-    assert_failed(&f->heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->heard.outcomes[0], true, "canceled by the user");
     assert_log(f, "failure c1, late c1 (0 ms)");
     assert_int_equal(f->tool.finished, 1);
 }
@@ -462,7 +462,7 @@ TEST_WITH(cancel_while_a_proposal_waits, set_up_read, tear_down)
     bounded_cancel(call);
     assert_false(bounded_waits(call));
     bounded_rig_run(f);
-    assert_failed(&f->heard.outcomes[0], true, "cancelled by the user");
+    assert_failed(&f->heard.outcomes[0], true, "canceled by the user");
     assert_log(f, "propose c1, failure c1");
     assert_int_equal(f->tool.executions, 1);
 }

@@ -299,12 +299,12 @@ TEST_WITH(known_causes, begin, end)
                  "Error: " BOX_IMAGE ": image not known");
     struct sandbox_engine old = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2", "{image}");
     assert_fails(&old, NULL,
-                 "the harness there is of another version (./dev image rebuilds the image): fake ended with status 2 "
+                 "its keyturn-harness has another version (./dev image rebuilds the image): fake ended with status 2 "
                  "before it was ready: keyturn-harness: unknown option");
     struct sandbox_engine installed = ENGINE("sh", "-c", "echo keyturn-harness: unknown option >&2; exit 2");
     assert_fails(
         &installed, NULL,
-        "the harness there is of another version: fake ended with status 2 before it was ready: keyturn-harness: "
+        "its keyturn-harness has another version: fake ended with status 2 before it was ready: keyturn-harness: "
         "unknown option");
 }
 
@@ -367,7 +367,7 @@ TEST_WITH(a_flood_before_it_is_ready, begin, end)
     start(&holder, &engine, NULL);
     loop_run(loop);
     assert_int_equal(holder.gone, 1);
-    assert_string_equal(holder.why, "fake wrote more than 4 MiB and never that it is ready");
+    assert_string_equal(holder.why, "fake printed more than 4 MiB, but no ready event");
     finish(&holder);
 }
 

@@ -163,7 +163,7 @@ TEST_WITH(what_cannot_be_changed, setup, teardown)
     expect_not_addable("out", text);
     expect_not_addable("fifo", "fifo is a FIFO, not a file that can be changed");
     expect_not_addable("sock", "sock is a socket, not a file that can be changed");
-    expect_not_addable("big", "big is larger than 32 MiB, too large to be changed with undo");
+    expect_not_addable("big", "big is larger than 32 MiB, too large to undo");
     expect_not_addable("../x", "path escapes workspace: ../x");
     expect_not_addable("d/real/x", "d/real/x cannot be there: a part of its path is not a folder");
     CLEANUP(free) char *null = scratch_path(&rig.files, "null");
@@ -281,8 +281,8 @@ TEST_WITH(swapped_folders, setup, teardown)
         assert_int_equal(change_set_check(set, rig.root, &err), 0);
         swap_in(targets[i]);
         assert_int_equal(change_set_check(set, rig.root, &err), -1);
-        assert_string_equal(err.text, "src was moved or replaced meanwhile");
-        expect_refusal(set, "src was moved or replaced meanwhile");
+        assert_string_equal(err.text, "src was moved or replaced during the call");
+        expect_refusal(set, "src was moved or replaced during the call");
         change_set_free(set);
         CLEANUP(free) char *hooks = scratch_list(&rig.files, ".git/hooks");
         assert_string_equal(hooks, "");
@@ -293,7 +293,7 @@ TEST_WITH(swapped_folders, setup, teardown)
     add_text(set, "made/up/x", "new");
     add_text(set, "src.old/gone", "new");
     link_to(".git/hooks", "made");
-    expect_refusal(set, "made was moved or replaced meanwhile");
+    expect_refusal(set, "made was moved or replaced during the call");
     scratch_remove(&rig.files, "made");
     scratch_mkdir(&rig.files, "made"); /* another process made it, as we would have */
     expect_commit(set);
@@ -318,7 +318,7 @@ TEST_WITH(a_folder_moved_to_where_none_was, setup, teardown)
     struct err err = ERR_INIT;
     assert_int_equal(change_set_check(set, rig.root, &err), -1);
     assert_int_equal(err.code, ESTALE);
-    expect_refusal(set, "n was moved or replaced meanwhile");
+    expect_refusal(set, "n was moved or replaced during the call");
     assert_false(scratch_exists(&rig.files, "n/hooks/x"));
     change_set_free(set);
 }
@@ -375,12 +375,12 @@ TEST_WITH(changed_under_us, setup, teardown)
     assert_int_equal(change_set_check(set, rig.root, &err), 0);
     scratch_write(&rig.files, "b", "ONE"); /* the same length */
     assert_int_equal(change_set_check(set, rig.root, &err), -1);
-    assert_string_equal(err.text, "b was changed by someone else meanwhile");
-    expect_refusal(set, "b was changed by someone else meanwhile");
+    assert_string_equal(err.text, "b was changed by someone else since it was read");
+    expect_refusal(set, "b was changed by someone else since it was read");
     expect_file("a", "one");
     expect_file("b", "ONE");
     scratch_remove(&rig.files, "b");
-    expect_refusal(set, "b was deleted meanwhile");
+    expect_refusal(set, "b was deleted since it was read");
     scratch_mkdir(&rig.files, "b");
     expect_refusal(set, "b is a folder, not a file that can be changed");
     scratch_remove(&rig.files, "b");
@@ -392,7 +392,7 @@ TEST_WITH(changed_under_us, setup, teardown)
     set = change_set_new();
     add_text(set, "new", "mine");
     scratch_write(&rig.files, "new", "theirs");
-    expect_refusal(set, "new was created by someone else meanwhile");
+    expect_refusal(set, "new was created by someone else since it was read");
     expect_file("new", "theirs");
     change_set_free(set);
 }
@@ -411,7 +411,7 @@ TEST_WITH(earlier_files_are_put_back, setup, teardown)
     change_side_absent(&add(set, "gone")->new);
     add_text(set, "x", "x 1");
     add_text(set, "x", "x 2");
-    expect_refusal(set, "x was changed by someone else meanwhile; nothing was changed");
+    expect_refusal(set, "x was changed by someone else since it was read; nothing was changed");
     expect_file("a", "a old");
     assert_int_equal(scratch_mode(&rig.files, "a"), 0751);
     expect_file("gone", "g old");
@@ -520,8 +520,7 @@ static bool try_file_size_limit(struct tool_rig *r)
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit = {65536, 65536};
     return setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           no_room(r, "a", "p/large",
-                   "cannot write p/large: it would be larger than files may be here; nothing was changed");
+           no_room(r, "a", "p/large", "cannot write p/large: it would exceed the file size limit; nothing was changed");
 }
 
 TEST_WITH(file_size_limit, setup, teardown)

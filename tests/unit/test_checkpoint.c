@@ -178,16 +178,16 @@ TEST_WITH(refused_when_others_were_there, setup, teardown)
     propose(set, "b", "b2");
     free(write_set(set));
     scratch_write(&rig.files, "b", "by hand");
-    expect_no_undo("cp_1", "b was changed by someone else since cp_1; undoing would lose that");
+    expect_no_undo("cp_1", "b was changed by someone else since cp_1; an undo would lose that");
     expect_file("a", "a2");
     expect_file("b", "by hand");
     scratch_remove(&rig.files, "b");
-    expect_no_undo("cp_1", "b was deleted since cp_1; undoing would lose that");
+    expect_no_undo("cp_1", "b was deleted since cp_1; an undo would lose that");
     scratch_mkdir(&rig.files, "b");
     expect_no_undo("cp_1", "b is a folder, not a file that can be changed");
     scratch_remove(&rig.files, "b");
     scratch_write(&rig.files, "b", "b1");
-    expect_no_undo("cp_1", "b already is as it was before cp_1");
+    expect_no_undo("cp_1", "b is already as before cp_1");
     scratch_write(&rig.files, "b", "b2");
     free(undo("cp_1"));
     expect_file("b", "b1");
@@ -292,7 +292,7 @@ TEST_WITH(damage_and_nonsense, setup, teardown)
     scratch_write(&rig.files, "a", "one");
     free(write_one("a", "two"));
     scratch_write(&rig.beside, "state/checkpoints/cp_1/0.old", "onE");
-    expect_no_undo("cp_1", "the kept content of a is damaged");
+    expect_no_undo("cp_1", "the saved content of a is damaged");
     scratch_remove(&rig.beside, "state/checkpoints/cp_1/0.old");
     struct err err = ERR_INIT;
     assert_null(checkpoint_undo(store, rig.root, "cp_1", &err));
@@ -323,7 +323,7 @@ static bool try_without_room(struct tool_rig *r)
     change_side_absent(&change->new);
     char *id = checkpoint_save(store, "c", set, &err);
     change_set_free(set);
-    return !id && strcmp(err.text, "cannot keep the old content of large: File too large") == 0;
+    return !id && strcmp(err.text, "cannot save the old content of large: File too large") == 0;
 }
 
 TEST_WITH(without_room_nothing_is_kept, setup, teardown)

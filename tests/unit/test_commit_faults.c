@@ -348,21 +348,21 @@ static void they_make_a_folder(void)
 /* No rename puts a folder where a file is, so it has to be exchanged back. */
 TEST_WITH(a_folder_in_the_last_moment, setup, teardown)
 {
-    lose_race(they_make_a_folder, false, "edit was changed by someone else meanwhile; nothing was changed");
+    lose_race(they_make_a_folder, false, "edit was changed by someone else since it was read; nothing was changed");
     expect_file("edit/theirs", "in the folder");
     expect_file("gone", "gone old");
 }
 
 TEST_WITH(an_edit_in_the_last_moment, setup, teardown)
 {
-    lose_race(they_edit, false, "edit was changed by someone else meanwhile; nothing was changed");
+    lose_race(they_edit, false, "edit was changed by someone else since it was read; nothing was changed");
     expect_file("edit", "edit OLD");
     expect_file("gone", "gone old");
 }
 
 TEST_WITH(a_link_in_the_last_moment, setup, teardown)
 {
-    lose_race(they_replace, false, "edit was changed by someone else meanwhile; nothing was changed");
+    lose_race(they_replace, false, "edit was changed by someone else since it was read; nothing was changed");
     CLEANUP(free) char *path = scratch_path(&rig.files, "edit");
     struct stat st;
     assert_int_equal(lstat(path, &st), 0);
@@ -372,14 +372,14 @@ TEST_WITH(a_link_in_the_last_moment, setup, teardown)
 
 TEST_WITH(a_file_made_in_the_last_moment, setup, teardown)
 {
-    lose_race(they_create, false, "p/q/made was created by someone else meanwhile; nothing was changed");
+    lose_race(they_create, false, "p/q/made was created by someone else since it was read; nothing was changed");
     expect_file("p/q/made", "theirs");
     expect_file("edit", "edit old");
 }
 
 TEST_WITH(a_file_deleted_in_the_last_moment, setup, teardown)
 {
-    lose_race(they_delete, false, "edit was changed by someone else meanwhile; nothing was changed");
+    lose_race(they_delete, false, "edit was changed by someone else since it was read; nothing was changed");
     expect_file("edit", NULL);
     expect_file("gone", "gone old");
 }
@@ -393,7 +393,7 @@ TEST_WITH(the_only_copy_stays, setup, teardown)
     assert_int_equal(change_set_commit(set, rig.root, &err), -1);
     change_set_free(set);
     fault.exchanges = 0;
-    const char *said = strstr(err.text, "; edit could not be put back, its old content is in edit.keyturn-kept-");
+    const char *said = strstr(err.text, "; cannot restore edit, its old content is in edit.keyturn-kept-");
     assert_non_null(said);
     const char *kept = strrchr(err.text, ' ') + 1;
     expect_file("edit", "edit new");
@@ -470,6 +470,6 @@ TEST_WITH(all_that_is_lost_is_said, setup, teardown)
     fault.exchanges = 3;
     assert_int_equal(change_set_commit(set, rig.root, &err), -1);
     change_set_free(set);
-    assert_non_null(strstr(err.text, "; gone could not be put back, its old content is in gone.keyturn-kept-"));
-    assert_non_null(strstr(err.text, "; edit could not be put back, its old content is in edit.keyturn-kept-"));
+    assert_non_null(strstr(err.text, "; cannot restore gone, its old content is in gone.keyturn-kept-"));
+    assert_non_null(strstr(err.text, "; cannot restore edit, its old content is in edit.keyturn-kept-"));
 }

@@ -77,7 +77,7 @@ TEST(old_results_go_first_and_no_more_than_needed)
     assert_int_equal(done.turns + done.calls, 0);
     assert_int_equal(list.count, 14);
     assert_memory_equal(list.items[9].text, "aaaaaaaa", 8);
-    assert_non_null(strstr(list.items[9].text, "3600 more bytes were here"));
+    assert_non_null(strstr(list.items[9].text, "3600 more bytes are left out"));
     assert_non_null(strstr(list.items[9].text, "call read_file again"));
     assert_int_equal(strlen(list.items[11].text), 4000);
     compaction_how(&how, &done);

@@ -162,10 +162,10 @@ TEST(broken_json_has_a_line)
 
 TEST(a_name_that_is_there_twice_is_refused)
 {
-    refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "\"approve\" is there twice");
-    refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "\"steps\" is there twice");
+    refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "duplicate key \"approve\"");
+    refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "duplicate key \"steps\"");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\"},\n\"a\": {\"provider\": \"openai\"}}}", 2,
-            "\"a\" is there twice");
+            "duplicate key \"a\"");
     /* The same name elsewhere is another one. */
     CLEANUP(config)
     struct config *config =
@@ -182,11 +182,11 @@ TEST(error_in_a_model_has_a_line)
     refuses("{\"models\": {\"a\": {\"provider\": \"zzzz\"}}}", 1, "known: anthropic, openai, scripted");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key\": \"sk\"}}}", 1, "unknown key \"models.a.key\"");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"key_env\": \"K\", \"key_command\": \"c\"}}}", 1,
-            "take one of them out");
+            "remove one");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\",\n\"base_url\": \"ftp://x\"}}}", 2,
             "\"base_url\" of the model \"a\" must begin with https:// or http://");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\",\n\"options\": {\"stream\": false}}}}", 2,
-            "\"models.a.options.stream\" is not for the config file to say");
+            "\"models.a.options.stream\" is set by Keyturn; remove it");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"options\": {\"a b\": 1}}}}", 1, "options.a b");
     refuses("{\"models\": {\"a\": {\"provider\": \"openai\", \"prices\": {\"input\": 1}}}}", 1,
             "need \"input\" and \"output\"");

@@ -83,7 +83,7 @@ TEST(variables_may_have_a_default)
     assert_string_equal(a->argv[3], "a:-b");
     assert_string_equal(a->argv[4], "${open");
     assert_string_equal(a->cwd, "/srv");
-    assert_string_equal(config->mcp.items[1].refused, "the variable TEST_MCP_NONE, which its entry names, is not set");
+    assert_string_equal(config->mcp.items[1].refused, "$TEST_MCP_NONE is not set; its entry uses it");
 }
 
 static void shows(const char *text, const char *expected)
@@ -155,10 +155,10 @@ TEST(files_of_other_programs)
     CLEANUP(config) struct config *config = takes("{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
     assert_int_equal(config_add_mcp(config, theirs, &err), 0);
     assert_int_equal(config->mcp.count, 2);
-    assert_string_equal(config->mcp.items[1].note, "\"shiny\" means nothing here");
+    assert_string_equal(config->mcp.items[1].note, "\"shiny\" has no effect");
     assert_string_equal(config->mcp.items[1].cwd, sub); /* meant from where the file is */
     assert_int_equal(config_add_mcp(config, theirs, &err), -1);
-    assert_non_null(strstr(err.text, "there is a tool server named \"m\" already"));
+    assert_non_null(strstr(err.text, "duplicate MCP server \"m\"; rename or remove one"));
     assert_int_equal(config_add_mcp(config, other, &err), -1);
     assert_int_equal(config_add_mcp(config, bad, &err), -1);
     assert_int_equal(err.line, 2);

@@ -80,13 +80,14 @@ TEST(variables_of_programs)
     assert_string_equal(lacks->workspace.env_lacking[1].key, "C");
     assert_string_equal(lacks->workspace.env_lacking[1].name, "CONFIG_TEST_NO_OTHER");
     assert_int_equal(lacks->workspace.env_lacking[1].line, 3);
-    refuses("{\"workspace\": {\"env\": {\n\"A\": \"x${}\"}}}", 2, "the text of \"A\" has a ${} that names no variable");
-    refuses("{\"workspace\": {\"env\": {\"A\": \"${:-x}\"}}}", 1, "names no variable");
-    refuses("{\"workspace\": {\"env\": {\n\"A\": 1}}}", 2, "\"workspace.env\" must hold names of variables and texts");
-    refuses("{\"workspace\": {\"env\": {\"A=B\": \"1\"}}}", 1, "which \"A=B\" is not");
-    refuses("{\"workspace\": {\"env\": {\"A B\": \"1\"}}}", 1, "which \"A B\" is not");
-    refuses("{\"workspace\": {\"env\": {\"1A\": \"1\"}}}", 1, "which \"1A\" is not");
-    refuses("{\"workspace\": {\"env\": {\"\": \"1\"}}}", 1, "which \"\" is not");
+    refuses("{\"workspace\": {\"env\": {\n\"A\": \"x${}\"}}}", 2,
+            "\"workspace.env.A\" has a ${} without the name of a variable");
+    refuses("{\"workspace\": {\"env\": {\"A\": \"${:-x}\"}}}", 1, "without the name of a variable");
+    refuses("{\"workspace\": {\"env\": {\n\"A\": 1}}}", 2, "must be the name of a variable with a string as its value");
+    refuses("{\"workspace\": {\"env\": {\"A=B\": \"1\"}}}", 1, "\"workspace.env.A=B\" must be");
+    refuses("{\"workspace\": {\"env\": {\"A B\": \"1\"}}}", 1, "must be the name of a variable");
+    refuses("{\"workspace\": {\"env\": {\"1A\": \"1\"}}}", 1, "must be the name of a variable");
+    refuses("{\"workspace\": {\"env\": {\"\": \"1\"}}}", 1, "must be the name of a variable");
 }
 
 TEST(nothing_said_is_nothing_set)
@@ -122,8 +123,8 @@ TEST(errors_name_the_key)
     refuses("{\"workspace\": {\"network\": [\"a.org\",\n\"a.org:0\"]}}", 2,
             "\"workspace.network\": \"a.org:0\" has no port from 1 to 65535 after its colon");
     refuses("{\"workspace\": {\"network\": [\"https://a.org/\"]}}", 1, "is a URL; list its host and port");
-    refuses("{\"workspace\": {\"network\": [3]}}", 1, "\"workspace.network\" must hold texts");
+    refuses("{\"workspace\": {\"network\": [3]}}", 1, "\"workspace.network\" must be a list of strings");
     refuses("{\"workspace\": {\"netwrk\": true}}", 1, "did you mean \"network\"?");
-    refuses("{\"workspace\": {\"inputs\": [\"a\",\n 3]}}", 2, "\"workspace.inputs\" must hold texts");
-    refuses("{\"skills\": [\"\"]}", 1, "\"skills\" must hold texts, one of them is empty");
+    refuses("{\"workspace\": {\"inputs\": [\"a\",\n 3]}}", 2, "\"workspace.inputs\" must be a list of strings");
+    refuses("{\"skills\": [\"\"]}", 1, "\"skills\" must be a list of strings, one of them is empty");
 }

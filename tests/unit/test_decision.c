@@ -180,13 +180,13 @@ DECISION_TEST(answers_that_do_not_fit_are_refused)
         struct event_hunk_choice choice[1];
         const char *says;
     } cases[] = {
-        {{CHOICE("two.txt", 3, 1)}, "two.txt has 2 hunks, the answer is about 3"},
+        {{CHOICE("two.txt", 3, 1)}, "two.txt has 2 hunks, but the decision is about 3"},
         {{CHOICE("two.txt", 0, 1)}, "two.txt has 2 hunks"},
         {{CHOICE("two.txt", 2, 3)}, "has no hunk 3"},
         {{CHOICE("two.txt", 2, 0)}, "has no hunk 0"},
         {{CHOICE("two.txt", 2, -1)}, "has no hunk -1"},
-        {{CHOICE("else", 1, 1)}, "\"else\" is not among the files"},
-        {{CHOICE("", 1, 1)}, "\"\" is not among the files"},
+        {{CHOICE("else", 1, 1)}, "\"else\" was not proposed"},
+        {{CHOICE("", 1, 1)}, "\"\" was not proposed"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct err err = ERR_INIT;
@@ -195,7 +195,7 @@ DECISION_TEST(answers_that_do_not_fit_are_refused)
     }
     struct err err = ERR_INIT;
     assert_null(apply(&(struct decision){.kind = DECISION_PARTIAL}, set, &err));
-    assert_string_equal(err.text, "the answer does not say which hunks to keep");
+    assert_string_equal(err.text, "the decision names no hunks");
     assert_null(apply(&(struct decision){.kind = DECISION_EDITED}, set, &err));
     assert_string_equal(err.text, "the edited version is missing");
     change_set_free(set);
@@ -385,10 +385,10 @@ DECISION_TEST(nothing_is_guessed)
 {
     struct err err = ERR_INIT;
     assert_null(again("a.txt", "other\n", "x\n", "@@ -1 +1 @@\n-other\n+x\n", &err));
-    assert_string_equal(err.text, "a.txt is not what it was");
+    assert_string_equal(err.text, "a.txt changed since the recording");
     assert_false(lost);
     assert_null(again("a.txt", "one\ntwo\n", "x\n", "@@ -1,2 +1 @@\n-one\n-two\n+y\n", &err));
-    assert_string_equal(err.text, "the difference of a.txt was not recorded whole");
+    assert_string_equal(err.text, "the recorded diff of a.txt is incomplete");
     assert_true(lost);
     assert_null(again("a.txt", "one\ntwo\n", "x\n", NULL, &err));
     assert_true(lost);

@@ -163,11 +163,10 @@ TEST(call_without_a_result_gets_one)
     message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "c1", "f", "{}");
     message_list_add(&list, ROLE_USER, "and?");
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
-                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"There "
-                "is no result: the call "
-                "was not run.\",\"is_error\":true},{\"type\":\"text\",\"text\":\"and?\",");
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"The "
+                "call was not run.\",\"is_error\":true},{\"type\":\"text\",\"text\":\"and?\",");
     writes_part(&list, &(struct asking){.dialect = &dialect_openai},
-                "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"There is no result: the call was not run.\"},"
+                "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"The call was not run.\"},"
                 "{\"role\":\"user\",\"content\":\"and?\"}");
     message_list_release(&list);
 }
@@ -180,18 +179,18 @@ TEST(last_word_is_never_the_models_own)
     message_list_add(&list, ROLE_USER, "x");
     message_list_add(&list, ROLE_ASSISTANT, "I will look again.");
     for (size_t i = 0; i < 2; i++)
-        writes_part(&list, &(struct asking){.dialect = both[i]}, "Go on.");
+        writes_part(&list, &(struct asking){.dialect = both[i]}, "Continue.");
     message_list_add(&list, ROLE_USER, "y");
     for (size_t i = 0; i < 2; i++)
-        writes_no(&list, &(struct asking){.dialect = both[i]}, "Go on.");
+        writes_no(&list, &(struct asking){.dialect = both[i]}, "Continue.");
     message_list_release(&list);
     /* Nor is the first, where that is not taken. */
     message_list_add(&list, ROLE_SYSTEM, "What was said before: …");
     message_list_add(&list, ROLE_ASSISTANT, "Then.");
     message_list_add(&list, ROLE_USER, "y");
     writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
-                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Go "
-                "on.\"}]},{\"role\":\"assistant\"");
+                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Continue."
+                "\"}]},{\"role\":\"assistant\"");
     message_list_release(&list);
 }
 
@@ -322,7 +321,7 @@ TEST(answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with)
     /* No other model can continue it. */
     how.model = "another";
     writes_no(&list, &how, "server_tool_use");
-    writes_part(&list, &how, "Go on.");
+    writes_part(&list, &how, "Continue.");
     message_list_release(&list);
 }
 

@@ -146,6 +146,6 @@ TEST(cut_difference_is_not_taken_in_parts)
     assert_non_null(diff);
     assert_int_equal(change_keep_hunks(&set->items[0], diff, keep, 1, &err), -1);
     diff_free(diff);
-    assert_string_equal(err.text, "the difference of f is too large to be decided hunk by hunk");
+    assert_string_equal(err.text, "the diff of f is too large to choose hunks");
     change_set_free(set);
 }

@@ -74,7 +74,7 @@ TEST_WITH(changed_between_yes_and_write, setup, teardown)
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");
     scratch_write(&rig.files, "a", "by hand\n");
     tool_rig_commit(&rig);
-    tool_rig_expect_error(&rig, "a was changed by someone else meanwhile");
+    tool_rig_expect_error(&rig, "a was changed by someone else since it was read");
     expect_file("a", "by hand\n");
 }
 
@@ -95,7 +95,7 @@ TEST_WITH(edit, setup, teardown)
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"2\",\"new\":\"2\"}");
     tool_rig_expect_output(&rig, "{\"path\":\"a\",\"unchanged\":true}");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"none\",\"old\":\"x\",\"new\":\"y\"}");
-    tool_rig_expect_error(&rig, "none does not exist; write_file makes new files");
+    tool_rig_expect_error(&rig, "none does not exist; write_file creates new files");
 }
 
 TEST_WITH(edit_overlaps_and_line_ends, setup, teardown)
@@ -165,7 +165,7 @@ TEST_WITH(move, setup, teardown)
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"other\",\"to\":\"late\"}");
     scratch_write(&rig.files, "late", "theirs");
     tool_rig_commit(&rig);
-    tool_rig_expect_error(&rig, "late was created by someone else meanwhile");
+    tool_rig_expect_error(&rig, "late was created by someone else since it was read");
     expect_file("late", "theirs");
     expect_file("other", "o");
 }

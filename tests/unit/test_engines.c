@@ -101,7 +101,7 @@ TEST(bwrap)
     CLEANUP(free) char *degraded = vector_of(&spec, false);
     assert_has(degraded, " --allow-degraded");
     spec = (struct box_options){.engine = engine("none"), .harness = "/opt/h"};
-    assert_refused(&spec, "the engine none needs a workspace (a folder must be made for it)");
+    assert_refused(&spec, "the engine none needs a workspace (create a folder for it)");
 }
 
 /* Root becomes the sandbox's user first; for an ordinary user the vector is the engine's alone. */
@@ -174,9 +174,9 @@ TEST(other_machines)
     assert_has(ssh, " keyturn-harness --workspace \"$w\"");
     assert_has(ssh, " --tools '/a b/it'\\''s'");
     spec.host = NULL;
-    assert_refused(&spec, "the engine ssh needs a host (name one behind a colon, as in --engine ssh:HOST)");
+    assert_refused(&spec, "the engine ssh needs a host (add one after a colon, as in --engine ssh:HOST)");
     spec.host = "-oProxyCommand=evil";
-    assert_refused(&spec, "-oProxyCommand=evil is no host (a name does not begin with -)");
+    assert_refused(&spec, "invalid host \"-oProxyCommand=evil\"; it must not begin with -");
 
     spec = (struct box_options){.engine = engine("srun")};
     CLEANUP(free) char *srun = vector_of(&spec, false);
@@ -195,7 +195,7 @@ TEST(other_machines)
     CLEANUP(free) char *stop = joined(sandbox_engine_stop(spec.engine, &spec, "keyturn-7"));
     assert_string_equal(stop, "kubectl delete pod keyturn-7 --namespace=lab --now --wait=false --ignore-not-found");
     spec.secrets = secrets;
-    assert_refused(&spec, "the engine kubectl has no way to hand in the secret API_KEY");
+    assert_refused(&spec, "the engine kubectl cannot pass the secret API_KEY");
 }
 
 /* The piece of kubectl's vector that is JSON must be JSON when its places are filled. */
@@ -210,7 +210,7 @@ TEST(overrides_are_json)
             struct err err = ERR_INIT;
             /* Read as an engine it is wrong, but it is read. */
             assert_int_equal(sandbox_engines_read(&unused, *at + 12, strlen(*at + 12), true, &err), -1);
-            assert_string_equal(err.text, "unknown key \"spec.automountServiceAccountToken\" (take it out)");
+            assert_string_equal(err.text, "unknown key \"spec.automountServiceAccountToken\"; remove it");
             sandbox_engines_release(&unused);
             found++;
         }
@@ -234,7 +234,7 @@ TEST(environment)
     assert_has_not(docker, "not for you");
     static const char *const odd[] = {"A=B", NULL};
     spec.secrets = odd;
-    assert_refused(&spec, "\"A=B\" cannot be the name of a secret (name a variable of the environment)");
+    assert_refused(&spec, "invalid secret name \"A=B\"; use the name of an environment variable");
 }
 
 TEST(choice)
@@ -295,7 +295,7 @@ TEST(mistakes)
         const char *why;
     } mistakes[] = {
         {"[]", 1, "the file must hold one object in {}, with an engine under each name"},
-        {"{\n\"a b\": {}}", 2, "\"a b\" cannot be the name of an engine (use letters, digits and -)"},
+        {"{\n\"a b\": {}}", 2, "invalid engine name \"a b\"; use letters, digits and -"},
         {"{\n\n\"a\": []}", 3, "\"a\" must be an object"},
         {"{\"a\": {\n\"about\": \"x\"}}", 1, "the engine \"a\" has no \"argv\""},
         {"{\"a\": {\n\"argvs\": []}}", 2, "unknown key \"a.argvs\" (did you mean \"argv\"?)"},
@@ -314,8 +314,8 @@ TEST(mistakes)
         {"{\"a\": {\"argv\": [\"x\"], \"unsafe\": 1}}", 1, "\"a.unsafe\" must be true or false"},
         {"{\"a\": {\"argv\": [\"x\"], \"retry\": {\"on\": \"x\"}}}", 1,
          "\"a.retry\" must be an object: {\"on\": \"text of the error\", \"with\": [arguments]}"},
-        {"{\"a\": {\"argv\": [\"x\"]},\n\"a\": {\"argv\": [\"x\"]}}", 2, "\"a\" is there twice (take one of them out)"},
-        {"{\"a\": {\"argv\": [\"x\"],\n \"argv\": [\"x\"]}}", 2, "\"argv\" is there twice (take one of them out)"},
+        {"{\"a\": {\"argv\": [\"x\"]},\n\"a\": {\"argv\": [\"x\"]}}", 2, "duplicate key \"a\"; remove one"},
+        {"{\"a\": {\"argv\": [\"x\"],\n \"argv\": [\"x\"]}}", 2, "duplicate key \"argv\"; remove one"},
     };
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
         struct sandbox_engines own = {0};

@@ -156,26 +156,26 @@ TEST(rules_are_written_as_they_are_read)
 TEST(wrong_rules)
 {
     static const char *const wrong[][2] = {
-        {"", "is no host"},
+        {"", "invalid host"},
         {"a.org:", "has no port"},
         {"a.org:0", "has no port"},
         {"a.org:65536", "has no port"},
         {"a.org:+80", "has no port"},
         {"a.org:https", "has no port"},
         {"https://a.org", "is a URL"},
-        {"a.org/path", "is no host"},
-        {"a b.org", "is no host"},
-        {"*a.org", "is no host"},
-        {"a.*.org", "is no host"},
-        {"**", "is no host"},
-        {"*.", "is no host"},
-        {"a..org", "is no host"},
-        {"2130706433", "is no host"},
-        {"0x7f.1", "is no host"},
-        {"127.1:80", "is no host"},
+        {"a.org/path", "invalid host"},
+        {"a b.org", "invalid host"},
+        {"*a.org", "invalid host"},
+        {"a.*.org", "invalid host"},
+        {"**", "invalid host"},
+        {"*.", "invalid host"},
+        {"a..org", "invalid host"},
+        {"2130706433", "invalid host"},
+        {"0x7f.1", "invalid host"},
+        {"127.1:80", "invalid host"},
         {"b\xc3\xbc"
          "cher.example",
-         "is no host"},
+         "invalid host"},
         {"10.0.0.0/0", "must have 1 to 32 bits"},
         {"10.0.0.0/33", "must have 1 to 32 bits"},
         {"10.0.0.0/", "must have 1 to 32 bits"},
@@ -183,7 +183,7 @@ TEST(wrong_rules)
         {"[::1", "has no \"]\""},
         {"[::1]x", "has no \"]\""},
         {"[::1]:", "has no port"},
-        {"[a.org]:80", "is no address"},
+        {"[a.org]:80", "invalid address"},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct network_rule rule;

@@ -330,7 +330,7 @@ TEST(a_full_disk_leaves_the_file_whole)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         assert_int_equal(result, -1);
         assert_int_equal(err.code, EFBIG);
-        assert_non_null(strstr(err.text, "could not be written"));
+        assert_non_null(strstr(err.text, "cannot write the session file"));
         CLEANUP(free) char *after = content(path);
         assert_string_equal(before, after);
     }
@@ -357,7 +357,7 @@ TEST(unfit_files_are_named)
         {"{\"type\":\"session.sta", "no complete line", 0, 0},
         {"\x7f"
          "ELF\0\0\0",
-         "no text file", 8, 0},
+         "not a text file", 8, 0},
         {"hello\n", "not one JSON object", 0, 1},
         {"\n\n[1]\n", "not one JSON object", 0, 3},
         {"{\"type\":\"turn.started\"}\n", "must be session.started, not turn.started", 0, 1},
@@ -382,7 +382,7 @@ TEST(unfit_files_are_named)
     assert_null(journal_open("/nowhere/at/all", &err));
     assert_int_equal(err.code, ENOENT);
     assert_null(journal_open("/dev/null", &err));
-    assert_non_null(strstr(err.text, "no regular file"));
+    assert_non_null(strstr(err.text, "not a regular file"));
     assert_null(journal_create("/nowhere/at/all", clock_system(), &err));
     assert_null(journal_resume("/nowhere/at/all", clock_system(), &err));
 }

@@ -166,8 +166,7 @@ TEST_WITH(command_that_gives_no_key_is_one_sentence, set_up, tear_down)
 TEST_WITH(command_that_does_not_end_is_ended, set_up, tear_down)
 {
     use("sleep 1000", 30);
-    assert_string_equal(ask(), "the key_command of the model \"mine\" did not end within 0 s (it cannot ask at this "
-                               "terminal)");
+    assert_string_equal(ask(), "the key_command of the model \"mine\" timed out after 0 s; it must not prompt");
 }
 
 TEST_WITH(request_that_is_cancelled_is_not_made_and_the_key_stays, set_up, tear_down)

@@ -17,61 +17,61 @@ TEST_WITH(failures_are_sentences_that_say_whether_to_try_again, live_rig_set_up,
           .type = "application/json",
           .more = "Retry-After: 7\r\n",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Slow down.\"}}"},
-         "error?=the API answered 429, rate_limit_error: Slow down",
+         "error?=429 from 127.0.0.1: rate_limit_error: Slow down",
          7000},
         {{.status = "429 Too Many Requests",
           .type = "application/json",
           .more = "retry-after-ms: 1250\r\nRetry-After: 2\r\n",
           .body = "{\"error\":{\"message\":\"x\"}}"},
-         "error?=the API answered 429, x",
+         "error?=429 from 127.0.0.1: x",
          1250},
         {{.status = "429 Too Many Requests",
           .type = "application/json",
           .body = "{\"error\":{\"message\":\"Pay.\",\"type\":\"insufficient_quota\"}}"},
-         "error!=the API answered 429, insufficient_quota: Pay (check the account at the provider)",
+         "error!=429 from 127.0.0.1: insufficient_quota: Pay (check the account at the provider)",
          -1},
         {{.status = "500 Internal Server Error", .type = "text/html", .body = "<html>"},
-         "error?=the API answered 500",
+         "error?=500 from 127.0.0.1",
          -1},
         {{.status = "529 Overloaded",
           .type = "application/json",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"},
-         "error?=the API answered 529, overloaded_error: Overloaded",
+         "error?=529 from 127.0.0.1: overloaded_error: Overloaded",
          -1},
         {{.status = "401 Unauthorized",
           .type = "application/json",
           .body =
               "{\"error\":{\"message\":\"Incorrect API key provided:\\n" LIVE_KEY ".\",\"code\":\"invalid_api_key\"}}"},
-         "error!=the API answered 401, invalid_api_key: Incorrect API key provided: [secret MY_KEY] "
+         "error!=401 from 127.0.0.1: invalid_api_key: Incorrect API key provided: [secret MY_KEY] "
          "(check the key that key_env or key_command gives)",
          -1},
         {{.status = "404 Not Found",
           .type = "application/json",
           .body = "{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: m\"}}"},
-         "error!=the API answered 404, not_found_error: model: m (check model and base_url in the config file)",
+         "error!=404 from 127.0.0.1: not_found_error: model: m (check model and base_url in the config file)",
          -1},
         {{.status = "404 Not Found", .type = "text/html", .body = "<html>"},
-         "error!=the API answered 404 (check model and base_url in the config file)",
+         "error!=404 from 127.0.0.1 (check model and base_url in the config file)",
          -1},
         {{.status = "403 Forbidden"},
-         "error!=the API answered 403 (check the permissions of this key, or choose another model)",
+         "error!=403 from 127.0.0.1 (check the permissions of this key, or choose another model)",
          -1},
         {{.status = "400 Bad Request", .type = "application/json", .body = "{\"error\":\"model not found\"}"},
-         "error!=the API answered 400, model not found",
+         "error!=400 from 127.0.0.1: model not found",
          -1},
         {{.status = "307 Temporary Redirect", .more = "Location: https://elsewhere.invalid/v1/messages\r\n"},
          NULL /* below */,
          -1},
         {{.type = "text/html", .body = "<html>Log in</html>"},
-         "error!=the API answered with text/html instead of an event stream (is base_url right?)",
+         "error!=127.0.0.1 returned text/html, not an event stream; check base_url",
          -1},
         {{.type = "application/json", .body = "{\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\"}}"},
-         "error!=the API answered invalid_request_error: no",
+         "error!=error from 127.0.0.1: invalid_request_error: no",
          -1},
         {{.body = "data: {\"type\":\"message_start\"}\n\ndata: {oops\n\n"},
-         "error?=the stream has an event that is no JSON: expected a",
+         "error?=a stream event is not JSON: expected a",
          -1},
-        {{.body = "<html>not what it says it is</html>"}, "error?=the answer was cut off before its end", -1},
+        {{.body = "<html>not what it says it is</html>"}, "error?=the answer ended early", -1},
     };
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -94,13 +94,13 @@ TEST_WITH(redirect_to_another_server_is_refused_with_a_sentence, live_rig_set_up
     model_server_add(rig->server, &(struct served){.status = "308 Permanent Redirect",
                                                    .more = "Location: https://elsewhere.invalid/v1/messages?a=b\r\n"});
     CLEANUP(free)
-    char *says = xasprintf("error!=%s redirects to another server, https://elsewhere.invalid, which is not "
-                           "followed: the key and the conversation are for this one (correct base_url)",
+    char *says = xasprintf("error!=%s redirects to another server, https://elsewhere.invalid; Keyturn follows no "
+                           "redirects, correct base_url",
                            model_server_url(rig->server));
     assert_string_equal(live_rig_ask(), says);
     model_server_reset(rig->server);
     model_server_add(rig->server, &(struct served){.status = "301 Moved", .more = "Location: /v2/messages\r\n"});
-    assert_non_null(strstr(live_rig_ask(), "redirects to another place at http://127.0.0.1"));
+    assert_non_null(strstr(live_rig_ask(), "redirects to another path of http://127.0.0.1"));
     assert_false(rig->reply.retryable);
     assert_int_equal(model_server_count(rig->server), 1);
 }
@@ -136,7 +136,7 @@ TEST_WITH(refusal_of_a_request_without_a_key_asks_for_one, live_rig_set_up, live
 {
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server, &(struct served){.status = "401 Unauthorized"});
-    assert_string_equal(live_rig_ask(), "error!=the API answered 401 (name its key with key_env or key_command)");
+    assert_string_equal(live_rig_ask(), "error!=401 from 127.0.0.1 (set key_env or key_command)");
 }
 
 static void begins(const char *said, const char *with)
@@ -147,7 +147,7 @@ static void begins(const char *said, const char *with)
 
 TEST_WITH(early_end_of_a_connection_is_reported_by_its_place, live_rig_set_up, live_rig_tear_down)
 {
-#define CUT  "error?=the answer was cut off before its end"
+#define CUT  "error?=the answer ended early"
 #define LOGS " (the server or a proxy closed the connection; its log may say why)"
     static const struct {
         struct served served;
@@ -169,11 +169,11 @@ TEST_WITH(early_end_of_a_connection_is_reported_by_its_place, live_rig_set_up, l
          "error!=no answer from http://127.0.0.1:",
          " (check base_url; if the server speaks TLS, it begins with https://)"},
         {{.status = "401 Unauthorized", .type = "application/json", .body = "{\"error\":\"no\"}", .resets = true},
-         "error!=the API answered 401, no (",
+         "error!=401 from 127.0.0.1: no (",
          " (check the key that key_env or key_command gives)"},
         {{.status = "503 Unavailable", .type = "text/html", .body = "<html>", .promises_more = true, .resets = true},
-         "error?=the API answered 503",
-         "the API answered 503"},
+         "error?=503 from 127.0.0.1",
+         "503 from 127.0.0.1"},
     };
     live_rig_use(&(struct live_spec){.key = LIVE_KEY});
     for (int round = 0; round < 5; round++)
@@ -263,6 +263,6 @@ TEST_WITH(silence_ends_after_its_time, live_rig_set_up, live_rig_tear_down)
 {
     live_rig_use(&(struct live_spec){.idle_ms = 1000});
     model_server_add(rig->server, &(struct served){.body = "data: {\"type\":\"ping\"}\n\n", .silent = true});
-    assert_string_equal(live_rig_ask(), "error?=the server said nothing for 1 s");
+    assert_string_equal(live_rig_ask(), "error?=the server sent no data for 1 s");
     model_server_wait_gone(rig->server);
 }

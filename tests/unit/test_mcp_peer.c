@@ -164,7 +164,7 @@ TEST_WITH(endless_garbage_is_not_listened_to, set_up, take_down)
     for (int i = 0; i < 5000; i++)
         receive("garbage\n");
     assert_true(noises < 1100);
-    assert_non_null(strstr(heard.buf, "broken: it keeps writing"));
+    assert_non_null(strstr(heard.buf, "broken: it keeps printing"));
 }
 
 TEST_WITH(a_flood_of_requests_is_not_answered_for_ever, set_up, take_down)

@@ -76,7 +76,7 @@ TEST(a_cancelled_operation)
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"Echo: meanwhile\"}");
     bounded_cancel(call);
     mcp_rig_wait(&rig);
-    check_has(mcp_rig_error(&rig), "cancelled");
+    check_has(mcp_rig_error(&rig), "canceled");
     mcp_rig_call(&rig, "all__echo", "{\"message\":\"after\"}"); /* whatever it sends about the other one */
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"Echo: after\"}");
     mcp_rig_release(&rig);

@@ -92,7 +92,7 @@ static bool call_again(struct mcp_rig *rig, const struct recording *recording, s
     if (answer)
         check_outcome(rig, answer);
     else
-        assert_non_null(strstr(mcp_rig_error(rig), "cancelled"));
+        assert_non_null(strstr(mcp_rig_error(rig), "canceled"));
     /* There are more calls than a rig remembers. */
     outcome_release(&rig->test.heard.outcomes[--rig->test.heard.outcome_count]);
     return true;

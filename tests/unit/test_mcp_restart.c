@@ -34,7 +34,7 @@ TEST(a_server_that_ends_is_started_again)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__die", "{}");
-    check_has(mcp_rig_error(&rig), "it was ended by signal 9");
+    check_has(mcp_rig_error(&rig), "it was killed by signal 9");
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"again\"}"); /* waits for it */
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: again\"}");
     assert_string_equal(rig.changes.buf, "f PAUSING, f STARTING, f READY");
@@ -56,7 +56,7 @@ TEST(one_that_never_comes_back_is_given_up)
     CLEANUP(free) char *starts = scratch_read(&rig.test.rig.scratch, "starts", NULL);
     assert_string_equal(starts, "xxxxx"); /* once, and four times more */
     mcp_rig_call(&rig, "f__echo", "{}");
-    check_has(mcp_rig_error(&rig), "the tool server f is gone: it ended with status 7");
+    check_has(mcp_rig_error(&rig), "MCP server f is not running: it exited with status 7");
     assert_true(registry_count(rig.registry) > 0);
     mcp_register(rig.mcp, rig.registry); /* the next turn is not offered tools that no server would answer */
     assert_int_equal(registry_count(rig.registry), 0);
@@ -94,7 +94,7 @@ TEST(one_that_does_not_read_is_stopped)
     for (size_t i = 0; i < COUNT_OF(calls); i++)
         calls[i] = mcp_rig_begin(&rig, "f__echo", arguments.buf);
     mcp_rig_until(&rig, MCP_PAUSING);
-    check_has(mcp_status(rig.mcp, 0).why, "it does not read what is sent to it");
+    check_has(mcp_status(rig.mcp, 0).why, "it does not read its input");
     while (rig.test.heard.outcome_count <
            COUNT_OF(calls) + 1) /* each has its end, or waits for the server to come back */
         mcp_rig_wait(&rig);
@@ -109,6 +109,6 @@ TEST(one_that_hangs_is_started_again)
     bounded_cancel(call);
     mcp_rig_wait(&rig);
     mcp_rig_until(&rig, MCP_PAUSING); /* it owed an answer and does not answer a ping */
-    check_has(mcp_status(rig.mcp, 0).why, "it does not answer any more");
+    check_has(mcp_status(rig.mcp, 0).why, "it no longer responds");
     mcp_rig_release(&rig);
 }

@@ -65,11 +65,11 @@ TEST(failed_start_has_a_reason)
 {
     static const struct {
         const char *fault, *why;
-    } cases[] = {{"dies", "it ended with status 7, its last words: cannot find my hat"},
-                 {"unknown-version", "it speaks version \"1999-01-01\" of the protocol, which is not known here"},
-                 {"future", "it speaks no version of the protocol that is known here"},
+    } cases[] = {{"dies", "it exited with status 7, last output: cannot find my hat"},
+                 {"unknown-version", "it uses protocol version \"1999-01-01\", which Keyturn does not support"},
+                 {"future", "it uses no protocol version that Keyturn supports"},
                  {"list-error", "tools/list: cannot list"},
-                 {"flood", "it keeps writing what is no message"}};
+                 {"flood", "it keeps printing text that is not JSON-RPC"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         OPEN(rig, cases[i].fault, NULL);
         assert_int_equal(mcp_status(rig.mcp, 0).state, MCP_FAILED);
@@ -214,7 +214,7 @@ TEST(a_secret_that_it_prints_is_not_shown)
     mcp_rig_open(&rig, LONG_S);
     struct mcp_status status = mcp_status(rig.mcp, 0);
     mcp_status_write(&line, &status);
-    check_has(line.buf, "its last words: my key is [secret FAKE_SECRET]");
+    check_has(line.buf, "last output: my key is [secret FAKE_SECRET]");
     mcp_rig_release(&rig);
 }
 
@@ -225,7 +225,7 @@ TEST(a_cancelled_call_ends_at_once)
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"meanwhile\"}"); /* so it is under way */
     bounded_cancel(call);
     mcp_rig_wait(&rig);
-    check_has(mcp_rig_error(&rig), "cancelled by the user");
+    check_has(mcp_rig_error(&rig), "canceled by the user");
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"after\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: after\"}");
     mcp_rig_release(&rig);
@@ -257,7 +257,7 @@ TEST(questions_of_a_server_are_declined)
     mcp_rig_release(&rig);
     OPEN(insists, "modern", "insists", NULL);
     mcp_rig_call(&insists, "f__echo", "{\"text\":\"?\"}");
-    check_has(mcp_rig_error(&insists), "the tool server f asks for input, which keyturn cannot give: "
+    check_has(mcp_rig_error(&insists), "MCP server f requested input, which Keyturn does not support: "
                                        "who (elicitation/create): {\"message\":\"Who \\u001b[31mare you?\"}");
     mcp_rig_release(&insists);
 }

@@ -144,11 +144,11 @@ TEST(contents_become_replies)
                   "{\"text\":\"t\",\"attached\":[{\"type\":\"resource_link\",\"name\":\"n\",\"uri\":\"x://z\"}]}",
                   NULL);
     check_content("{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true}", NULL, "no");
-    check_content("{\"isError\":true}", NULL, "the tool failed and did not say why");
+    check_content("{\"isError\":true}", NULL, "the tool failed without a message");
     check_content("{\"content\":17}", "{\"text\":\"\"}", NULL);
     check_content("{\"content\":[17,null,[]]}", "{\"text\":\"\"}", NULL);
-    check_content("[]", NULL, "the server's answer is no result");
-    check_content("{\"resultType\":\"input_required\"}", NULL, "the server gave no complete answer");
+    check_content("[]", NULL, "the server's answer has no result");
+    check_content("{\"resultType\":\"input_required\"}", NULL, "the server's answer is incomplete");
 }
 
 static void check_input(const char *result, const char *asked, const char *declined)
@@ -172,9 +172,9 @@ TEST(questions_of_a_server_are_quoted_and_declined)
                 "a (elicitation/create): {\"message\":\"Your name?\"}\nb (elicitation/create): ",
                 ",\"inputResponses\":{\"a\":{\"action\":\"decline\"},\"b\":{\"action\":\"decline\"}},\"requestState\":"
                 "\"s\\n7\"");
-    check_input("{\"resultType\":\"input_required\",\"requestState\":\"s\"}", "it does not say what",
+    check_input("{\"resultType\":\"input_required\",\"requestState\":\"s\"}", "no message",
                 ",\"inputResponses\":{},\"requestState\":\"s\"");
-    check_input("{\"resultType\":\"input_required\"}", "it does not say what", NULL);
+    check_input("{\"resultType\":\"input_required\"}", "no message", NULL);
     check_input("{\"resultType\":\"input_required\",\"inputRequests\":{\"m\":{\"method\":\"sampling/"
                 "createMessage\",\"params\":{}}}}",
                 "m (sampling/createMessage): {}", NULL);

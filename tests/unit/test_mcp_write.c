@@ -102,7 +102,7 @@ TEST(a_dry_run_that_writes_is_noticed)
 {
     OPEN(rig, "false-dry-run", NULL);
     mcp_rig_call(&rig, "f__edit_file", "{\"path\":\"a.txt\",\"new\":\"three\"}");
-    assert_string_equal(mcp_rig_error(&rig), "the server's dry run was none: a.txt was changed");
+    assert_string_equal(mcp_rig_error(&rig), "the server does not support a dry run: a.txt was changed");
     assert_int_equal(rig.test.questions, 0);
     mcp_rig_release(&rig);
 }
@@ -120,9 +120,9 @@ TEST(written_file_is_verified)
 {
     OPEN(rig, "lies", NULL);
     mcp_rig_call(&rig, "f__write_file", "{\"path\":\"a.txt\",\"content\":\"three\\n\"}");
-    assert_string_equal(mcp_rig_error(&rig),
-                        "the server says that it is done, but a.txt is not what was approved (the old "
-                        "content was kept)");
+    assert_string_equal(
+        mcp_rig_error(&rig),
+        "the server reported success, but a.txt differs from what was approved (the old content is saved)");
     assert_string_equal(rig.test.heard.words.buf, "ask c1, checkpoint c1, failure c1");
     mcp_rig_release(&rig);
 }
@@ -231,9 +231,9 @@ TEST(what_was_not_done_is_a_failure_there_too)
     mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");
     mcp_rig_error(&rig);
     mcp_rig_call(&rig, "f__deleteFile", "{\"target\":\"a.txt\"}");
-    assert_string_equal(mcp_rig_error(&rig),
-                        "the server says that it is done, but a.txt is not what was approved (the old "
-                        "content was kept)");
+    assert_string_equal(
+        mcp_rig_error(&rig),
+        "the server reported success, but a.txt differs from what was approved (the old content is saved)");
     mcp_rig_release(&rig);
 }
 
@@ -246,7 +246,7 @@ TEST(named_files_are_shown)
     mcp_rig_call(&rig, "f__put", "{\"filename\":\"b.txt\",\"content\":\"bmV3\",\"encoding\":\"base64\"}");
     mcp_rig_call(&rig, "f__stamp", "{\"what\":\"./a.txt\",\"how\":\"e.g. so\"}");
     assert_string_equal(rig.test.heard.output.buf,
-                        "a.txt has 8 bytes now\nb.txt is not there now\na.txt has 8 bytes now\n");
+                        "a.txt has 8 bytes now\nb.txt does not exist now\na.txt has 8 bytes now\n");
     mcp_rig_call(&rig, "f__create_or_update_file",
                  "{\"repo\":\"r\",\"path\":\"a.txt\",\"content\":\"x\"}"); /* not ours */
     mcp_rig_call(&rig, "f__stamp", "{\"what\":\"../a.txt\",\"how\":\"/etc/passwd\"}");
@@ -301,8 +301,8 @@ TEST(a_tool_that_was_changed_is_refused)
         const struct outcome *outcome = &rig.test.heard.outcomes[--rig.test.heard.outcome_count];
         said = outcome->type == OUTCOME_FAILURE ? "changed" : "";
         if (*said)
-            assert_string_equal(outcome->failure.error, "the server has changed this tool meanwhile (the next turn "
-                                                        "has it as it is now)");
+            assert_string_equal(outcome->failure.error,
+                                "the server changed this tool; the next turn has the new version");
         outcome_release(&rig.test.heard.outcomes[rig.test.heard.outcome_count]);
     }
     assert_string_equal(said, "changed");
@@ -330,7 +330,7 @@ TEST(a_server_that_comes_late_has_its_tools_in_the_next_turn)
     struct mcp_status status = mcp_status(rig.mcp, 0);
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     mcp_status_write(&line, &status);
-    assert_string_equal(line.buf, "tool server f: ready, 16 tools: the next turn has what is new");
+    assert_string_equal(line.buf, "MCP server f: ready, 16 tools; the next turn has the new tools");
     mcp_register(rig.mcp, rig.registry);
     assert_int_equal(registry_count(rig.registry), 16);
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"hi\"}");

@@ -185,7 +185,7 @@ TEST_WITH(plan_that_works, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("result {\"a\":1}", "result 2"));
-    expect(f, true, 1, "attempt 1 gave a result");
+    expect(f, true, 1, "attempt 1 returned a result");
     assert_string_equal(f->record.attempts[0].script, "result {\"a\":1}");
     assert_string_equal(f->record.attempts[0].result.final_data, "{\"a\":1}");
     assert_string_equal(f->events.buf, "0 begins|0 final_result|");
@@ -197,7 +197,7 @@ TEST_WITH(plan_is_fed_with_the_error, set_up, tear_down)
     struct fixture *f = *state;
     f->writes_for_ms = 500;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one", "nothing", "result 3"));
-    expect(f, true, 3, "attempt 3 gave a result");
+    expect(f, true, 3, "attempt 3 returned a result");
     assert_string_equal(f->errors.buf, "one|Script finished without a result|");
     assert_string_equal(f->record.attempts[0].result.error, "one");
     assert_string_equal(f->record.attempts[0].result.traceback, "t");
@@ -227,7 +227,7 @@ TEST_WITH(plan_whose_author_gives_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one"));
-    expect(f, false, 1, "no other script was given (the last failed: one)");
+    expect(f, false, 1, "the model wrote no other script (last error: one)");
 }
 
 TEST_WITH(plan_whose_author_gives_a_reason, set_up, tear_down)
@@ -235,7 +235,7 @@ TEST_WITH(plan_whose_author_gives_a_reason, set_up, tear_down)
     struct fixture *f = *state;
     f->word = "I cannot.\nSorry.";
     run(f, SCRIPT_PLAN, SCRIPTS("fail one"));
-    expect(f, false, 1, "no other script was given: I cannot. (the last failed: one)");
+    expect(f, false, 1, "the model wrote no other script: I cannot. (last error: one)");
     assert_string_equal(f->record.closing, f->word);
 }
 
@@ -253,7 +253,7 @@ TEST_WITH(no_script_at_all, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, (const char *const[]){NULL});
-    expect(f, false, 0, "no script was given");
+    expect(f, false, 0, "the model wrote no script");
     assert_int_equal(f->pool.taken, 0);
 }
 
@@ -261,7 +261,7 @@ TEST_WITH(no_script_but_a_long_word, set_up, tear_down)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf word = STRBUF_INIT, why = STRBUF_INIT;
-    strbuf_addstr(&why, "no script was given: ");
+    strbuf_addstr(&why, "the model wrote no script: ");
     for (int i = 0; i < 300; i++) {
         strbuf_addstr(&word, "é");
         strbuf_addstr(&why, i < 200 ? "é" : "");
@@ -277,7 +277,7 @@ TEST_WITH(no_sandbox, set_up, tear_down)
     struct fixture *f = *state;
     f->pool.trouble = "bwrap is not installed";
     run(f, SCRIPT_PLAN, SCRIPTS("result 1", "result 2"));
-    expect(f, false, 1, "there is no sandbox: bwrap is not installed");
+    expect(f, false, 1, "no sandbox: bwrap is not installed");
     assert_string_equal(f->record.attempts[0].result.error, f->record.why);
 }
 
@@ -287,7 +287,7 @@ TEST_WITH(steps_until_a_result, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2", "fail three", "result 4"));
-    expect(f, true, 4, "step 4 gave a result");
+    expect(f, true, 4, "step 4 returned a result");
     assert_string_equal(f->errors.buf, "||three|");
     assert_true(f->record.attempts[0].result.step_done);
     assert_int_equal(f->pool.taken, 1);  /* one box, for all of them */
@@ -299,7 +299,7 @@ TEST_WITH(steps_until_the_author_is_done, set_up, tear_down)
     struct fixture *f = *state;
     f->word = "That is all.";
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
-    expect(f, true, 2, "nothing more was to be done after 2 steps");
+    expect(f, true, 2, "the model finished after 2 steps");
     assert_string_equal(f->record.closing, "That is all.");
     assert_int_equal(f->pool.spoilt, 0);
 }
@@ -308,28 +308,28 @@ TEST_WITH(a_failed_step_at_the_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("fail one"));
-    expect(f, false, 1, "nothing more was to be done after 1 step");
+    expect(f, false, 1, "the model finished after 1 step");
 }
 
 TEST_WITH(the_same_result_again_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2", "step  2", "step 3"));
-    expect(f, false, 3, "the same result came 2 times running");
+    expect(f, false, 3, "2 steps in a row returned the same result");
 }
 
 TEST_WITH(the_same_error_again_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("fail x", "step 2", "fail x", "fail x", "result 1"));
-    expect(f, false, 4, "the same result came 2 times running");
+    expect(f, false, 4, "2 steps in a row returned the same result");
 }
 
 TEST_WITH(nothing_repeats_only_with_its_script, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("nothing 1", "nothing 2", "nothing 2", "result 1"));
-    expect(f, false, 3, "the same result came 2 times running");
+    expect(f, false, 3, "2 steps in a row returned the same result");
 }
 
 TEST_WITH(steps_are_used_up, set_up, tear_down)
@@ -337,14 +337,14 @@ TEST_WITH(steps_are_used_up, set_up, tear_down)
     struct fixture *f = *state;
     f->options.attempts = 3;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2", "step 3", "result 4"));
-    expect(f, false, 3, "3 steps were used up without a result");
+    expect(f, false, 3, "no result after 3 steps");
 }
 
 TEST_WITH(a_spoilt_box_is_replaced, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "die", "result 3"));
-    expect(f, true, 3, "step 3 gave a result"); /* in a new box, in which nothing failed */
+    expect(f, true, 3, "step 3 returned a result"); /* in a new box, in which nothing failed */
     assert_int_equal(f->pool.taken, 2);
     assert_int_equal(f->pool.spoilt, 1);
 }
@@ -363,12 +363,12 @@ TEST_WITH(cancel_at_every_moment, set_up, tear_down)
         f->writes_for_ms = f->pool.ready_after_ms = 10;
         f->cancel_at_ms = at;
         run(f, SCRIPT_PLAN, SCRIPTS("fail one", hangs ? "hang" : "fail two", "fail three"));
-        assert_string_equal(f->record.why, "cancelled");
+        assert_string_equal(f->record.why, "canceled");
         assert_false(f->record.success);
         assert_int_equal(f->done_ms, at);
     }
     assert_int_equal(f->record.count, 2);
-    assert_string_equal(f->record.attempts[1].result.error, "cancelled");
+    assert_string_equal(f->record.attempts[1].result.error, "canceled");
     assert_int_equal(f->pool.closed, 1);
 }
 
@@ -378,7 +378,7 @@ TEST_WITH(cancel_between_steps, set_up, tear_down)
     f->writes_for_ms = 10;
     f->cancel_at_ms = 15;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
-    expect(f, false, 1, "cancelled");
+    expect(f, false, 1, "canceled");
     assert_int_equal(f->pool.spoilt, 0);
 }
 
@@ -387,7 +387,7 @@ TEST_WITH(cancel_at_an_event, set_up, tear_down)
     struct fixture *f = *state;
     f->cancels_at_event = true;
     run(f, SCRIPT_PLAN, SCRIPTS("result 1"));
-    expect(f, false, 1, "cancelled");
+    expect(f, false, 1, "canceled");
 }
 
 TEST_WITH(record_as_json, set_up, tear_down)

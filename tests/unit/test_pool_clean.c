@@ -130,7 +130,7 @@ TEST_WITH(noisy_before_its_first_use, world_begin, world_end)
     world_ask(&first);
     world_run_ms(100);
     assert_int_equal(first.calls, 1);
-    assert_string_equal(first.why, "local speaks before it is asked");
+    assert_string_equal(first.why, "local printed output before a request");
     free(first.why);
     assert_int_equal(world.started, 1);
     assert_pool(failed, 1);

@@ -229,7 +229,7 @@ PROGRAM_TEST(freed_while_it_runs)
     program_rig_await(&rig, some_left, (void *)(uintptr_t) "sleep 98763");
     program_free(program);
     program_rig_await(&rig, none_left, (void *)(uintptr_t) "sleep 98763");
-    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.run it was ended before its time"));
+    assert_non_null(strstr(recorder_text(&rig.recorder), "workspace.run it was stopped"));
     /* At any moment of its start. */
     for (int i = 0; i < 10; i++) {
         program = program_run(rig.programs, rig.ws, &spec, never, NULL, &err);
@@ -464,7 +464,7 @@ PROGRAM_TEST(disk_is_watched)
     assert_false(rig.result.end.timed_out);
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_non_null(strstr(rig.result.why, "it was killed: the workspace is full: it has "));
-    assert_non_null(strstr(rig.result.why, " may hold"));
+    assert_non_null(strstr(rig.result.why, " limit "));
     assert_non_null(strstr(rig.result.why, "1 MiB"));
     program_rig_sh(&rig, "rm work/*; i=0; while [ $i -lt 300 ]; do mkdir d; cd d; i=$((i+1)); done; "
                          "while :; do head -c 200000 /dev/zero > $i; i=$((i+1)); done");

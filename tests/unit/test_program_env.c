@@ -80,7 +80,7 @@ TEST(a_bad_name_of_the_call)
     struct err err = ERR_INIT;
     struct env_layers layers = {.call = VARS({"A=B", "x"})};
     assert_null(env_merge(&layers, &err));
-    assert_string_equal(err.text, "\"A=B\" cannot be the name of a variable");
+    assert_string_equal(err.text, "invalid variable name \"A=B\"");
 }
 
 static void cwd(const char *raw, const char *want)

@@ -111,9 +111,8 @@ TEST(nothing_allows_it)
         assert_int_equal(nobody, !there);
         if (!there) {
             assert_int_equal(decision.by, BY_POLICY);
-            assert_string_equal(decision.reason,
-                                ".git/hooks/x is protected (git runs the files in it): only a person can "
-                                "approve a write there, and there is none to ask");
+            assert_string_equal(decision.reason, ".git/hooks/x is protected (git runs the files in it): a write there "
+                                                 "needs a person's approval, and no terminal is attached");
         }
         decision_release(&decision);
         rules_free(rules);
@@ -148,9 +147,8 @@ TEST(named_and_dangerous)
     rules_allow(rules, "t", NULL);
     struct decision decision = judge(rules, none, "names a protected place: .git/config (why)", &nobody);
     assert_int_equal(decision.kind, DECISION_DENIED);
-    assert_string_equal(decision.reason,
-                        "this call names a protected place: .git/config (why): only a person can approve it, "
-                        "and there is none to ask");
+    assert_string_equal(decision.reason, "this call names a protected place: .git/config (why): it needs a person's "
+                                         "approval, and no terminal is attached");
     assert_true(nobody);
     decision_release(&decision);
     decision = judge(rules, none, NULL, &nobody);
@@ -283,7 +281,7 @@ TEST(a_place_that_becomes_protected)
     CLEANUP(free) char *git = scratch_path(&f.scratch, ".git");
     assert_int_equal(symlink("store", git), 0);
     assert_int_equal(change_set_commit(f.set, f.root, &err), -1);
-    assert_string_equal(err.text, "store/hooks/x has become a protected place meanwhile");
+    assert_string_equal(err.text, "store/hooks/x is now a protected place");
     assert_int_equal(err.code, ESTALE);
     assert_false(scratch_exists(&f.scratch, "store/hooks/x"));
     release(&f);
@@ -385,11 +383,11 @@ TEST(bounds)
         {repeated("{\"p\":[", "\"a\",", 64, "\"g/config\"]}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":[", "\"a\",", 4094, "\"b\"]}"), NULL},
         {repeated("{\"p\":[", "\"a\",", 4096, "\"b\"]}"),
-         "may name a protected place (its arguments hold more than 4096 texts)"},
+         "may touch a protected place (its arguments have more than 4096 strings)"},
         {repeated("{\"p\":\"", "./", 600, "g/config\"}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":\"", "./", 6000, "g/config\"}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":\"", "./", 40000, "g/config\"}"),
-         "may name a protected place (a text in its arguments is longer than 64 KiB and may be a path)"},
+         "may touch a protected place (an argument is longer than 64 KiB and may be a path)"},
         {repeated("{\"p\":\"g", "/", 65600, "config\"}"), "names a protected place: .git/config ("},
         {repeated("{\"p\":\"", "abcdefgh/", 600, ".git/config\"}"), NULL},
         {repeated("{\"p\":\"", "a line of text.\\n", 20000, "\"}"), NULL},

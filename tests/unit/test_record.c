@@ -32,9 +32,9 @@ TEST(records_of_each_kind)
         {"L1", RECORD_BAD, "a log without message or level", NULL},
         {"X{\"message\":\"m\"}", RECORD_BAD, "an end without message or traceback", NULL},
         {"X[]", RECORD_BAD, "an end without message or traceback", NULL},
-        {"T[1]", RECORD_BAD, "tools that are no object", NULL},
-        {"T{\"a\":1}", RECORD_BAD, "a tool whose effect is no text", NULL},
-        {"S[]", RECORD_BAD, "a sandbox that is no object", NULL},
+        {"T[1]", RECORD_BAD, "tools that are not an object", NULL},
+        {"T{\"a\":1}", RECORD_BAD, "a tool whose effect is not text", NULL},
+        {"S[]", RECORD_BAD, "a sandbox that is not an object", NULL},
         {"O\\x", RECORD_BAD, "text with an unknown escape", NULL},
         {"O\\", RECORD_BAD, "text with an unknown escape", NULL},
     };

@@ -60,12 +60,12 @@ TEST(bad_names_and_schemas_are_refused)
     struct registry *registry = registry_new();
     struct tool tool = named("read_file");
     assert_int_equal(registry_add(registry, &tool, &err), 0);
-    refuses(registry, &tool, "there is a tool named read_file already");
+    refuses(registry, &tool, "duplicate tool read_file");
     const char *const names[] = {
         "", "a b", "a/b", "naïve", NULL, "a123456789012345678901234567890123456789012345678901234567890123456789"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct tool bad = named(names[i]);
-        refuses(registry, &bad, "is no name for a tool");
+        refuses(registry, &bad, "invalid tool name");
     }
     struct tool broken = named("broken");
     broken.spec.parameters = "{\"type\":";

@@ -246,7 +246,7 @@ PROGRAM_TEST(floods_are_bounded)
     for (; writes < 100 && !refused; writes++)
         refused = running_program_write(session, text, 256 << 10, false, &err);
     assert_true(refused && writes < 10);
-    assert_non_null(strstr(err.text, "the program does not read what is typed: "));
+    assert_non_null(strstr(err.text, "the program does not read its input ("));
     running_program_free(session);
     session = start("yes $(head -c 100000 /dev/zero | tr '\\0' y)", false);
     wait_for(50000);

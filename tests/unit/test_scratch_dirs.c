@@ -47,7 +47,7 @@ TEST_WITH(scratch_dirs_are_private_and_removed, begin, end)
     assert_int_equal(stat(room, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_null(scratch_dirs_make(dirs, "one", &err));
-    assert_non_null(strstr(err.text, "cannot make the workspace"));
+    assert_non_null(strstr(err.text, "cannot create the workspace"));
     scratch_dirs_close(open_scratch()); /* which looks for leftovers */
     assert_int_equal(access(room, F_OK) + access(other, F_OK), 0);
     scratch_dirs_close(dirs);

@@ -100,13 +100,13 @@ TEST_WITH(refusals_name_their_cause, set_up, tear_down)
     gives("[\"../outside\"]", "files: path escapes workspace: ../outside");
     gives("[\"../*\"]", "files: path escapes workspace: ../");
     gives("[\"src/a.py\",\"src/none.py\"]", "files: src/none.py does not exist");
-    gives("[\"none/*.py\"]", "files: nothing is named by none/*.py");
-    gives("[\"src/a.py/*\"]", "files: nothing is named by src/a.py/*");
+    gives("[\"none/*.py\"]", "files: no match for none/*.py");
+    gives("[\"src/a.py/*\"]", "files: no match for src/a.py/*");
     gives("[\"src/[\"]", "files: bad pattern src/[: a class is empty or not closed");
     CLEANUP(free) char *link = scratch_path(&scratch, "work/out");
     assert_int_equal(symlink("../outside", link), 0);
     gives("[\"out\"]", "files: path escapes workspace: out");
-    gives("[\"*\"]", "files: nothing is named by *"); /* a walk does not return links */
+    gives("[\"*\"]", "files: no match for *"); /* a walk does not return links */
     assert_int_equal(mkfifo(link, 0600), -1);
     assert_int_equal(unlink(link) | mkfifo(link, 0600), 0);
     gives("[\"out\"]", "files: out is a FIFO, not a file");
@@ -118,17 +118,17 @@ TEST_WITH(too_much, set_up, tear_down)
     memset(bytes, 'x', SCRIPT_FILES_BYTES);
     scratch_write(&scratch, "work/big", bytes);
     gives("[\"big\"]", "big");
-    gives("[\"src/c.txt\",\"big\"]", "files: more than 8 MiB with big (name fewer)");
-    gives("[\"big\",\"src/c.txt\"]", "files: more than 8 MiB with src/c.txt (name fewer)");
+    gives("[\"src/c.txt\",\"big\"]", "files: more than 8 MiB with big; name fewer");
+    gives("[\"big\",\"src/c.txt\"]", "files: more than 8 MiB with src/c.txt; name fewer");
     for (int i = 0; i <= SCRIPT_FILES_MAX; i++) {
         CLEANUP(free) char *name = xasprintf("work/many/%d", i);
         scratch_write(&scratch, name, "");
     }
-    gives("[\"many\"]", "files: more than 500 (name fewer)");
+    gives("[\"many\"]", "files: more than 500; name fewer");
 }
 
 TEST_WITH(a_cancelled_call_reads_no_further, set_up, tear_down)
 {
     atomic_store(&cancelled, true);
-    gives("[\"src\"]", "cancelled");
+    gives("[\"src\"]", "canceled");
 }

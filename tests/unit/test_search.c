@@ -228,5 +228,5 @@ TEST_WITH(cancelled, setup, teardown)
     scratch_write(&rig.files, "a", "needle\n");
     rig.cancelled = true;
     search("{\"pattern\":\"needle\"}");
-    tool_rig_expect_error(&rig, "cancelled after 0 files");
+    tool_rig_expect_error(&rig, "canceled after 0 files");
 }

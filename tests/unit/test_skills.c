@@ -80,7 +80,7 @@ TEST_WITH(listing, setup, teardown)
     assert_int_equal(skills.left_count, 1);
     assert_string_equal(skills.left[0].name, "a");
     assert_non_null(strstr(skills.left[0].text, "/skills/twice is hidden: "));
-    assert_non_null(strstr(skills.left[0].text, "/skills/a is called a too, and comes first"));
+    assert_non_null(strstr(skills.left[0].text, "/skills/a has the same name a and comes first"));
 }
 
 static void link_to(const char *target, const char *path)
@@ -102,8 +102,8 @@ TEST_WITH(links_of_the_user, setup, teardown)
     assert_non_null(skills_find(&skills, "far"));
     assert_int_equal(skills.left_count, 1);
     assert_string_equal(skills.left[0].name, "thief");
-    assert_string_equal(skills.left[0].why, "it is a link that leads out of the skill");
-    assert_non_null(strstr(skills.left[0].text, "/skills/thief/SKILL.md is left out: it is a link"));
+    assert_string_equal(skills.left[0].why, "it is a link that leads outside the skill");
+    assert_non_null(strstr(skills.left[0].text, "/skills/thief/SKILL.md is ignored: it is a link"));
 }
 
 static void list_project(void)
@@ -137,9 +137,9 @@ TEST_WITH(links_of_a_project, setup, teardown)
     assert_int_equal(skills.left_count, 3);
     assert_string_equal(skills.left[0].name, "absolute");
     assert_string_equal(skills.left[1].name, "head");
-    assert_string_equal(skills.left[2].why, "it is a link that leads out of the project");
+    assert_string_equal(skills.left[2].why, "it is a link that leads outside the project");
     assert_non_null(
-        strstr(skills.left[2].text, "/project/.keyturn/skills/out is left out: it is a link that leads out"));
+        strstr(skills.left[2].text, "/project/.keyturn/skills/out is ignored: it is a link that leads outside"));
     /* The folder of skills itself, and the one above it. */
     scratch_write(&t.files, "others/priv/SKILL.md", "---\nname: priv\n---\n");
     scratch_remove(&t.files, "project/.keyturn");

@@ -118,7 +118,7 @@ TEST_WITH(refusals, setup_memory, teardown)
     assert_int_equal(versions_save(v, " ", "x", 1, NULL, NULL, &err), -1);
     assert_string_equal(err.text, "the artifact has no name");
     assert_int_equal(versions_save(NULL, "x", "x", 1, NULL, NULL, &err), -1);
-    assert_string_equal(err.text, "there is no artifact service");
+    assert_string_equal(err.text, "artifacts are off");
 }
 
 STORE_TEST(bytes)

@@ -265,10 +265,10 @@ TEST_WITH(bad_answers_are_named, setup, teardown)
     struct fixture *f = *state;
     fails(f, "HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n{\"results\":[]}", "HTTP status 500");
     fails(f, "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n",
-          "redirects are not followed");
+          "follows no redirects");
     fails(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<html>", "not JSON");
-    fails(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"answer\":[]}", "without a list of results");
-    fails(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"results\":{}}", "without a list of results");
+    fails(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"answer\":[]}", "no list of results");
+    fails(f, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"results\":{}}", "no list of results");
     fails(f, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nConnection: close\r\n\r\n{", "the web search failed");
     fails(f, "nonsense\r\n\r\n", "the web search failed");
 }
@@ -328,7 +328,7 @@ TEST_WITH(cancel_lets_go_of_the_connection, setup, teardown)
     struct soon soon = {.call = start_search(f, "{\"query\":\"x\"}", 30)};
     loop_timer_start(f->loop, &soon.timer, loop_now_us(f->loop) + 50000, cancel_call);
     loop_run(f->loop);
-    assert_failed(f, true, "cancelled by the user");
+    assert_failed(f, true, "canceled by the user");
 }
 
 TEST_WITH(the_schema_guards_the_arguments, setup, teardown)

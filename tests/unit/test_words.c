@@ -26,7 +26,7 @@ static const struct {
     {"colours", "colors", EVERYWHERE, 0},
     {"coloured", "colored", EVERYWHERE, 0},
     {"behaviour", "behavior", EVERYWHERE, 0},
-    {"cancelled", "canceled", EVERYWHERE, 6},
+    {"cancelled", "canceled", EVERYWHERE, 0},
     {"cancelling", "canceling", EVERYWHERE, 0},
     {"honour", "honor", EVERYWHERE, 0},
     {"honours", "honors", EVERYWHERE, 0},

@@ -168,7 +168,7 @@ TEST_WITH(disk, setup, teardown)
     assert_int_equal(workspace_disk_used(ws), empty + 5000);
     assert_int_equal(workspace_check_disk(ws, 5000 - empty, &err), 0);
     assert_int_equal(workspace_check_disk(ws, 5001 - empty, &err), -1);
-    assert_non_null(strstr(err.text, "may hold 9.8 KiB: it has 5"));
+    assert_non_null(strstr(err.text, "a limit of 9.8 KiB: it has 5"));
     assert_non_null(strstr(err.text, "max_disk_mb"));
     cleanup(ws);
     workspace_free(ws);
@@ -384,14 +384,13 @@ TEST(entries_are_limited)
     assert_non_null(strstr(err.text, "more than 200000 files and folders"));
     count = (struct disk_count){.bytes = (135 << 20) + 300000};
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
-    assert_string_equal(
-        err.text, "the workspace is full: it has 135 MiB and may hold 20 MiB (remove what is not needed, or raise "
-                  "\"max_disk_mb\" in the config file)");
+    assert_string_equal(err.text, "the workspace is full: it has 135 MiB, and its limit is 20 MiB (delete files, or "
+                                  "raise \"max_disk_mb\" in the config file)");
     /* Slightly too much is not reported as exactly the limit. */
     count = (struct disk_count){.bytes = (20 << 20) + 300};
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
-    assert_string_equal(err.text, "the workspace is full: it has more than the 20 MiB that it may hold (remove what is "
-                                  "not needed, or raise \"max_disk_mb\" in the config file)");
+    assert_string_equal(err.text, "the workspace is full: it has more than its limit of 20 MiB (delete files, or raise "
+                                  "\"max_disk_mb\" in the config file)");
 }
 
 TEST_WITH(layout_in_the_way, setup, teardown)
@@ -401,7 +400,7 @@ TEST_WITH(layout_in_the_way, setup, teardown)
     scratch_write(&files, "one/runs", "a file");
     CLEANUP(free) char *one = scratch_path(&files, "one"), *two = scratch_path(&files, "two");
     assert_int_equal(layout_ensure(one, clock_system(), NULL, &err), -1);
-    assert_string_equal(err.text, "runs is in the way: it must be a folder");
+    assert_string_equal(err.text, "runs exists and is not a folder");
     assert_int_equal(layout_ensure(two, clock_system(), paths, &err), 0);
     CLEANUP(free) char *out = xasprintf("%s/out", two);
     assert_string_equal(paths[LAYOUT_OUT], out);
