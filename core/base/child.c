@@ -84,7 +84,7 @@ struct child_write {
     char bytes[];
 };
 
-/* Handles */
+/* ---- handles ---- */
 
 static void maybe_destroy(struct child *child)
 {
@@ -134,7 +134,7 @@ static void close_stream(struct child_stream *stream)
     close_handle(&stream->pipe);
 }
 
-/* The end of a child */
+/* ---- the end of a child ---- */
 
 static void maybe_tell(struct child *child)
 {
@@ -268,7 +268,7 @@ static void on_exited(uv_process_t *process, int64_t status, int signum)
     LOOP_CALL("end of a child", child->ops.exited, take_exit(child, status, signum));
 }
 
-/* Streams */
+/* ---- streams ---- */
 
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
@@ -350,7 +350,7 @@ static void on_written(uv_write_t *request, int status)
         close_input(child);
 }
 
-/* Finding a program */
+/* ---- finding a program ---- */
 
 static const char *env_value(const char *const *env, const char *name)
 {
@@ -396,7 +396,7 @@ int child_not_found(struct err *err, const char *name)
     return -1;
 }
 
-/* Starting */
+/* ---- starting ---- */
 
 /* Passes our end of a pipe to libuv; closes it on failure. */
 static int open_ours(struct child *child, uv_pipe_t *pipe, int ours)

@@ -40,7 +40,7 @@ static void put_hex(char *out, const unsigned char *bytes, size_t len)
     out[2 * len] = '\0';
 }
 
-/* SHA-256 */
+/* ---- SHA-256 ---- */
 
 static const uint32_t sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -159,7 +159,7 @@ static void sha_blocks(uint32_t state[8], const unsigned char *at, size_t blocks
     sha_blocks_plain(state, at, blocks);
 }
 
-/* MD5 */
+/* ---- MD5 ---- */
 
 static const uint32_t md5_k[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
@@ -208,7 +208,7 @@ static void md5_block(uint32_t state[4], const unsigned char *at)
     state[3] += d;
 }
 
-/* The table */
+/* ---- the table ---- */
 
 struct hash_slot {
     char *key; /* NULL: free */

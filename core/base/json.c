@@ -58,7 +58,7 @@ static inline void skip_space(struct parser *ps)
     ps->at = at;
 }
 
-/* Strings */
+/* ---- strings ---- */
 
 static bool is_high_surrogate(int unit)
 {
@@ -148,7 +148,7 @@ static const char *parse_string(struct parser *ps, size_t *len)
     return text;
 }
 
-/* Values */
+/* ---- values ---- */
 
 static inline struct json *new_node(struct parser *ps, enum json_type type)
 {

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Numbers */
+/* ---- numbers ---- */
 
 struct decimal {
     char digits[24]; /* the first is not 0, nor is the last unless it is the only one */
@@ -136,7 +136,7 @@ static void write_number(struct strbuf *out, const struct json *value, unsigned 
     }
 }
 
-/* Strings */
+/* ---- strings ---- */
 
 static void write_unit(struct strbuf *out, unsigned unit)
 {
@@ -231,7 +231,7 @@ size_t json_str_length(const char *text, size_t len, unsigned style)
     return form.len;
 }
 
-/* Printable text */
+/* ---- printable text ---- */
 
 /* The first byte from `at` on that is DEL or above ASCII. */
 static const char *ascii_end(const char *at, const char *end)
@@ -329,7 +329,7 @@ void json_make_printable(struct strbuf *text, size_t from)
     strbuf_add(text, out.buf, out.len);
 }
 
-/* Values */
+/* ---- values ---- */
 
 struct member {
     const struct json *value;
@@ -449,7 +449,7 @@ void json_write(struct strbuf *out, const struct json *value, unsigned style)
         strbuf_add(out, "null", 4);
 }
 
-/* The builder */
+/* ---- the builder ---- */
 
 static void begin_item(struct json_writer *w, const char *key)
 {

@@ -91,7 +91,7 @@ struct loop_watch {
     void *data;
 };
 
-/* Timers */
+/* ---- timers ---- */
 
 static bool is_before(const struct loop_entry *a, const struct loop_entry *b)
 {
@@ -162,7 +162,7 @@ static void set_wake(struct loop *loop)
     uv_timer_start(&loop->wake, on_wake, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
 }
 
-/* Tasks */
+/* ---- tasks ---- */
 
 static void unlink_task(struct loop *loop, struct loop_task *task)
 {
@@ -199,7 +199,7 @@ static void on_letters(uv_async_t *door)
     }
 }
 
-/* Rounds */
+/* ---- rounds ---- */
 
 static bool has_due(struct loop *loop)
 {
@@ -263,7 +263,7 @@ static bool run_virtual_round(struct loop *loop)
     return true;
 }
 
-/* Pool work and watches */
+/* ---- pool work and watches ---- */
 
 static void nothing(uv_work_t *request)
 {
@@ -364,7 +364,7 @@ static void name_handle(uv_handle_t *handle, void *names)
         strbuf_addf(names, " %s", uv_handle_type_name(handle->type));
 }
 
-/* The life of the loop */
+/* ---- the life of the loop ---- */
 
 struct loop *loop_new(struct clock *clock)
 {

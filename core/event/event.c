@@ -43,7 +43,7 @@ enum event_type event_type_from_name(const char *name, size_t len)
     return EVENT_OTHER;
 }
 
-/* Layouts */
+/* ---- layouts ---- */
 
 #define ROW(kind_, field, record_, ...) \
     {.name = #field, .kind = kind_, .record = EVENT_RECORD_##record_, .offset = offsetof(self, field)},

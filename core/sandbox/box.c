@@ -65,7 +65,7 @@ static struct box *box_of(struct channel *channel)
     return CONTAINER_OF(channel, struct box, channel);
 }
 
-/* The channel */
+/* ---- the channel ---- */
 
 static int on_write(struct channel *channel, const char *bytes, size_t len)
 {
@@ -96,7 +96,7 @@ static void on_close(struct channel *channel)
 
 static const struct channel_ops ops = {.write = on_write, .pause = on_pause, .close = on_close};
 
-/* The end */
+/* ---- the end ---- */
 
 static void tell_gone(struct loop_task *task)
 {
@@ -159,7 +159,7 @@ static void on_limit(struct loop_timer *timer)
         process_kill(box->process, 0); /* `ended` reports the end soon */
 }
 
-/* Input from the harness */
+/* ---- input from the harness ---- */
 
 struct first_line {
     struct box *box;
@@ -296,7 +296,7 @@ static void box_output(void *user, enum process_stream stream, const char *bytes
         receive(box, bytes, len);
 }
 
-/* Start and end */
+/* ---- start and end ---- */
 
 static const struct process_ops process_ops = {.output = box_output, .ended = box_ended};
 

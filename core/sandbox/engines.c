@@ -211,7 +211,7 @@ int sandbox_check_argument(const char *argument, struct err *err)
     return is_list(argument) ? 0 : fill(&unused, argument, NULL, err);
 }
 
-/* Growing vectors */
+/* ---- growing vectors ---- */
 
 /* Takes ownership of the text and keeps the NULL at the end. */
 void vector_push(struct vector *vector, char *take_text)
@@ -243,7 +243,7 @@ int vector_push_all(struct vector *vector, char *const *arguments, const struct 
     return 0;
 }
 
-/* Another user */
+/* ---- another user ---- */
 
 void filling_set_user(struct filling *filling)
 {
@@ -299,7 +299,7 @@ int vector_push_program(struct vector *vector, const char *program, const struct
     return 0;
 }
 
-/* Secrets */
+/* ---- secrets ---- */
 
 static bool is_name(const char *text)
 {
@@ -331,7 +331,7 @@ static int push_secrets(struct vector *vector, struct filling filling, struct er
     return 0;
 }
 
-/* Vectors */
+/* ---- vectors ---- */
 
 static int push_template(struct vector *vector, char *const *template, const struct filling *filling, struct err *err)
 {
@@ -409,7 +409,7 @@ bool sandbox_engine_is_other_user(const struct sandbox_engine *engine)
     return sandbox_user() && (engine->as_user || sandbox_engine_uses(engine, "uid"));
 }
 
-/* The environment */
+/* ---- the environment ---- */
 
 extern char **environ;
 
@@ -450,7 +450,7 @@ char **sandbox_engine_env(const struct sandbox_engine *engine, const struct box_
     return vector.items;
 }
 
-/* Specs */
+/* ---- specs ---- */
 
 static char *copy(const char *text)
 {
@@ -488,7 +488,7 @@ void box_options_free(struct box_options *spec)
     free(spec);
 }
 
-/* The list */
+/* ---- the list ---- */
 
 const struct sandbox_engine *sandbox_engines_find(const struct sandbox_engines *engines, const char *name)
 {

@@ -85,7 +85,7 @@ static void slot_idle(void *user, struct box *box);
 
 static void settle_pool(struct loop_task *task);
 
-/* Counting */
+/* ---- counting ---- */
 
 static size_t count(const struct pool *pool, enum slot_state state)
 {
@@ -124,7 +124,7 @@ static void pool_changed(struct pool *pool)
         loop_post(pool->loop, &pool->telling, tell_changed);
 }
 
-/* The end of a slot */
+/* ---- the end of a slot ---- */
 
 static void destroy_if_done(struct pool *pool)
 {
@@ -194,7 +194,7 @@ static void slot_retire(struct slot *slot)
     pool_leave(slot);
 }
 
-/* Starting */
+/* ---- starting ---- */
 
 static void pause_over(struct loop_timer *timer)
 {
@@ -276,7 +276,7 @@ static void start_one(struct pool *pool)
     pool->slots = slot;
 }
 
-/* Settling */
+/* ---- settling ---- */
 
 static struct slot *find_slot(struct pool *pool, enum slot_state state)
 {
@@ -377,7 +377,7 @@ static void settle_pool(struct loop_task *task)
     own.got(own.user, slot ? slot->box : NULL, why);
 }
 
-/* From outside */
+/* ---- from outside ---- */
 
 struct pool *pool_new(const struct pool_options *options, struct err *err)
 {

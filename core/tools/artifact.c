@@ -168,7 +168,7 @@ static void drop_expired(struct artifact_store *store)
             store->next_expiry_us = expiry_us(store->items[i]);
 }
 
-/* Opening */
+/* ---- opening ---- */
 
 static bool is_artifact_name(const char *name, char id[ID_LEN + 1])
 {
@@ -312,7 +312,7 @@ void artifact_store_close(struct artifact_store *store)
     free(store);
 }
 
-/* Storing and reading */
+/* ---- storing and reading ---- */
 
 static int open_session(const struct artifact_store *store, const char *session)
 {

@@ -40,7 +40,7 @@ static void lose(struct strbuf *lost, const char *what, const char *name)
     strbuf_addch(lost, '\n');
 }
 
-/* Extended attributes */
+/* ---- extended attributes ---- */
 
 /* The value, or NULL with errno. The caller frees it. */
 static char *read_value(int fd, const char *name, size_t *len)
@@ -101,7 +101,7 @@ static void keep_named(int to, int from, struct strbuf *lost)
     }
 }
 
-/* Owner and group */
+/* ---- owner and group ---- */
 
 static void lose_owner(struct strbuf *lost, uid_t uid)
 {
@@ -139,7 +139,7 @@ static struct owners keep_owners(int to, const struct stat *was, const struct st
     return same;
 }
 
-/* Permission bits and access list */
+/* ---- permission bits and access list ---- */
 
 static struct list_entry entry_at(const char *list, size_t offset)
 {

@@ -157,7 +157,7 @@ static void free_call(struct bounded_call *call)
     free(call);
 }
 
-/* Time */
+/* ---- time ---- */
 
 static int64_t hold_now(const struct bounded_call *call)
 {
@@ -213,7 +213,7 @@ static int64_t elapsed_us(const struct bounded_call *call)
     return now_us - call->started_us - call->paused_us;
 }
 
-/* The end */
+/* ---- the end ---- */
 
 /* Emits late.suppressed for a call that was settled before its execution or job returned. */
 static void report_late(struct bounded_call *call)
@@ -346,7 +346,7 @@ static void on_timer(struct loop_timer *timer)
     stop_tool(call);
 }
 
-/* Executions and jobs */
+/* ---- executions and jobs ---- */
 
 /* Events that a tool emits after its call has an outcome are not recorded. */
 static int emit_until_settled(struct emitter *emitter, struct event *events, size_t count)
@@ -363,7 +363,7 @@ static void pass_stop(struct tool_run *run)
         call->host->stop_turn(call->host);
 }
 
-/* Outputs */
+/* ---- outputs ---- */
 
 static void job_done(struct loop_work *work);
 
@@ -502,7 +502,7 @@ static void job_done(struct loop_work *work)
         read_output(call);
 }
 
-/* Executions */
+/* ---- executions ---- */
 
 static void run_tool(struct loop_work *work)
 {
@@ -590,7 +590,7 @@ static void begin_call(struct loop_task *task)
     start_tool(call, RUNNING, call->cap_s);
 }
 
-/* A proposal that is being decided */
+/* ---- a proposal that is being decided ---- */
 
 bool bounded_waits(const struct bounded_call *call)
 {
@@ -652,7 +652,7 @@ void bounded_run_confirmed(struct bounded_call *call, const struct change_set *p
     start_tool(call, COMMITTING, call->cap_s);
 }
 
-/* The public functions */
+/* ---- the public functions ---- */
 
 struct bounded_call *bounded_execute(struct bounded_host *host, const struct bounded_request *request)
 {

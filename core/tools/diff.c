@@ -159,7 +159,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, co
     return 0;
 }
 
-/* Texts that are too large to compare */
+/* ---- texts that are too large to compare ---- */
 
 /* A text as digests of its lines. */
 struct diff_lines {

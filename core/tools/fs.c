@@ -20,7 +20,7 @@
 #define COUNT_LINES_BELOW (64u << 20) /* larger files are not read to their end just to count lines */
 #define BINARY_PROBE      8192
 
-/* list_dir */
+/* ---- list_dir ---- */
 
 static const char *type_name(mode_t mode)
 {
@@ -144,7 +144,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     tool_reply_page(reply, strbuf_detach(&out, NULL));
 }
 
-/* read_file */
+/* ---- read_file ---- */
 
 struct page {
     struct strbuf entries; /* the items of the JSON array */

@@ -109,7 +109,7 @@ const struct change *protected_in(const struct change_set *set)
     return NULL;
 }
 
-/* The real locations of protected folders */
+/* ---- the real locations of protected folders ---- */
 
 /* Notes that `target` is the real path of `name`. A target outside of the project cannot be written to and needs no
  * guard. */
@@ -308,7 +308,7 @@ void named_release(struct named *named)
     strbuf_release(&named->texts);
 }
 
-/* Collecting */
+/* ---- collecting ---- */
 
 /* Joins repeated slashes. */
 static void add_collapsed(struct strbuf *out, const char *text, size_t len)
@@ -357,7 +357,7 @@ void named_collect(struct named *named, const struct json *arguments)
             named_collect(named, member);
 }
 
-/* Looking */
+/* ---- looking ---- */
 
 static char *say(const char *path, const struct guarded *place)
 {

@@ -225,7 +225,7 @@ struct change_set *decision_apply(const struct decision *decision, const struct 
     return set;
 }
 
-/* The note */
+/* ---- the note ---- */
 
 static void cut_text(struct strbuf *text, size_t chars)
 {
