@@ -1,5 +1,5 @@
-/* Where the product has vector instructions of its own, against the same code without them. They have to make it half
- * as fast again, or they go. */
+/* Where the product has vector instructions of its own, against the same code without them. They have to be 1.5 times
+ * as fast, or they go. */
 
 #include "base/mem.h"
 #include "bench.h"

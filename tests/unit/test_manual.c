@@ -1,4 +1,4 @@
-/* The manual pages list every command, option, key, config entry, event, engine and refused system call.
+/* The manual pages list every command, option, key, role, config entry, event, engine and refused system call.
  *
  * Each list is a block of the page that is rendered here from the table the program itself uses. A row that is missing
  * in the page fails the test; UPDATE_GOLDEN=1 build/tests/unit_test_manual writes the blocks. */
@@ -6,6 +6,7 @@
 #include "app/command.h"
 #include "app/keymap.h"
 #include "app/ui.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cli/options.h"
@@ -14,6 +15,7 @@
 #include "mcp/server.h"
 #include "sandbox/engines.h"
 #include "sandbox/engines_program.h"
+#include "screen/theme.h"
 #include "support/page_block.h"
 #include "support/test.h"
 #include "tools/registry.h"
@@ -305,6 +307,34 @@ TEST(places)
     }
     strbuf_addstr(&block, ".PD\n");
     page_block_check(MANUAL, "places", &block);
+}
+
+TEST(roles)
+{
+    CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
+    strbuf_addstr(&block, ".PD 0\n");
+    for (enum look look = 0; look < LOOK_COUNT; look++) {
+        strbuf_addstr(&block, ".TP 26\n");
+        add_bold(&block, look_name(look));
+        strbuf_addch(&block, '\n');
+        add_words(&block, look_doc(look));
+        strbuf_addstr(&block, ".\n");
+    }
+    strbuf_addstr(&block, ".PD\n");
+    page_block_check(MANUAL, "roles", &block);
+}
+
+TEST(pages_name_this_version)
+{
+    static const char *const pages[] = {MANUAL, CONFIG, TRANSCRIPT, SANDBOX};
+    for (size_t i = 0; i < COUNT_OF(pages); i++) {
+        CLEANUP(strbuf) struct strbuf page = STRBUF_INIT;
+        struct err err = ERR_INIT;
+        assert_int_equal(file_read(pages[i], &page, 1 << 20, &err), 0);
+        page.buf[strcspn(page.buf, "\n")] = '\0';
+        if (!strstr(page.buf, "\"keyturn " KEYTURN_VERSION "\""))
+            fail_msg("%s: %s", pages[i], page.buf);
+    }
 }
 
 /* ---- keyturn-config(5) ---- */
