@@ -193,7 +193,7 @@ refused "config.json:1:" "must not contain a user or password"
 ok "which is not repeated" no_key
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","key_env":"%s"}}}\n' "$key" >config/keyturn/config.json
 kt run --workspace ws hello
-refused "config.json:1:" "no name of an environment variable"
+refused "config.json:1:" "is not the name of an environment variable"
 ok "which is not repeated either" no_key
 kt doctor
 ok "nor by doctor" no_key

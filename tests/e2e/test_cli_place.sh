@@ -161,7 +161,7 @@ ok "one that is not set" out '$MY_TOKEN is not set, and'
 printf '{"workspace": {"env": {\n"API": "${MY_TOKEN}",\n"B": "${OTHER_ONE}"}}}' >config/keyturn/config.json
 kt doctor
 ok "doctor fails for it" is 1
-ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs $MY_TOKEN is not set, which is not set' "$base/out"
+ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs the variable MY_TOKEN, which is not set' "$base/out"
 ok "and the next" out 'config.json:3: "workspace.env": "B" needs the variable OTHER_ONE'
 printf '{"workspace": {"env": {\n"API": "a${}"}}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
@@ -235,8 +235,8 @@ printf '{"workspace": {"allow": ["make",\n"bash",\n"ls -la"], "deny": [\n"rm -rf
 kt doctor
 ok "a warning" is 0
 ok "a shell" grep -q '^warn *config .*config.json:2: "workspace.allow": "bash" can start other commands' "$base/out"
-ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is the name of no command'
-ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is the name of no command'
+ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is not a command name'
+ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is not a command name'
 ok "and no other" no_out '"make"'
 
 # A project that somebody else made: its skills are in it, or they are none.
@@ -253,7 +253,7 @@ ok "nothing of them is told" no_out "Of another project"
 ok "nor given" no_out "secret-$own"
 ok "but that there is one" out 'it is a link that leads outside the project'
 (cd ws && "$program" doctor >"$base/out")
-ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is ignored: it is a link that leads outsideside the project' "$base/out"
+ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is ignored: it is a link that leads outside the project' "$base/out"
 rm ws/.keyturn/skills/x
 ln -s ../../../other config/keyturn/skills/x
 kt run --headless --workspace ws --model m.jsonl x

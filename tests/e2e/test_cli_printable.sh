@@ -78,7 +78,12 @@ ok "printed: the same values" same_values old.jsonl printed
 kt replay --check --workspace ws printed
 ok "what was printed agrees too" is 0
 # Run again and recorded anew: digests of what is asked and written are those of then.
-kt run --headless --approve allow --record new.jsonl --workspace ws --model old.jsonl $'Again: \u009b5m\u202e'
+# The system prompt is the recorded one: the built-in one has changed since.
+python3 -c 'import json
+events = map(json.loads, open("old.jsonl"))
+prepared = next(event for event in events if event["type"] == "turn.prepared")
+open("system.txt", "w").write(prepared["messages"][0]["text"])'
+kt run --headless --approve allow --record new.jsonl --workspace ws --system system.txt --model old.jsonl $'Again: \u009b5m\u202e'
 digests() { python3 -c 'import re, sys
 print(sorted(re.findall(r"\"[a-z_]*(?:digest|hash|old_sha|new_sha|sha256)[a-z_]*\":\"([0-9a-f]{32,})\"", open(sys.argv[1]).read())))' "$1"; }
 ok "there are digests" test "$(digests old.jsonl)" != "[]"

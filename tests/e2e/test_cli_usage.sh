@@ -141,7 +141,7 @@ kt doctor --config c.json
 ok "the doctor finds it" grep -q '^FAIL *config.*c.json:2:.*nope' "$base/out"
 printf '{"model": "a",\n "approve": "ask",\n "approve": "allow"}' >c.json
 kt run --config c.json --workspace ws x
-refused "c.json:3:" "approve" "twice"
+refused "c.json:3:" "approve" "duplicate key"
 printf '{\n "model": "m.jsonl",\n "aprove": "allow"\n}\n' >c.json
 kt run --config c.json --workspace ws x
 refused "keyturn: c.json:3:" "approve"

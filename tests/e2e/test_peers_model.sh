@@ -53,7 +53,7 @@ refuses arguments:0 "exceeds 2 MiB"
 refuses fields:100000 "more than 20000 values"
 refuses event:12 "longer than 4 MiB"
 refuses line:20 "longer than 4 MiB"
-refuses comments:0 "longer than 64 MiB" a
+refuses comments:0 "exceeds 64 MiB" a
 refuses nul:8 "exceeds 2 MiB"
 refuses blocks:50000 "more than 2048 blocks" a
 
