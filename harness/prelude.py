@@ -1,4 +1,4 @@
-"""What scripts and tools find around them.
+"""Functions and guards that a script and its tools run with.
 
 Runs in the zygote. `_keyturn.send(kind, text)` writes a record for the supervisor; nothing here is trusted by it. A name
 that scripts do not need to see begins with an underscore; frames of this file are left out of tracebacks.
@@ -194,7 +194,7 @@ def _flush():
 
 
 def emit_result(data):
-    """Gives the result of the task. The script goes on; of several results the host takes the first."""
+    """Gives the result of the task. The script continues; of several results the host takes the first."""
     text = _text("emit_result", data)
     if _unsaid:
         _flush()
@@ -298,7 +298,7 @@ os.utime = _through_descriptor(os.utime)
 
 
 def _leave(code=None):
-    """Ends the script; the host is told that it did not end by itself."""
+    """Ends the script, and reports to the host that it did not end by itself."""
     raise SystemExit(code)
 
 

@@ -8,8 +8,8 @@ _masked = False  # the script has secrets, which are masked in what it says
 
 
 def _bounded(text, otherwise):
-    """The text; where it is far too long its beginning and its end, or the other where values are masked. That happens
-    behind us, where it is cut again: half of a value would not be found."""
+    """Shortens a long text to its two ends. With secrets it returns `otherwise`: masking comes later, and a cut could
+    split a secret."""
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= _ERROR_MAX:
         return text
@@ -27,7 +27,7 @@ def _hide(report, seen):
 
 
 def _shorten(wrong):
-    """Forgets the depths of a recursion: every frame there takes memory, and time to be told."""
+    """Drops the middle frames of a deep recursion: every frame takes memory, and time to print."""
     at = wrong.__traceback__
     for _ in range(_FRAMES_MAX):
         if at is None:

@@ -111,7 +111,7 @@ static const struct {
     {"fd00:42::42", 128, ADDRESS_LOCAL},   /* and Scaleway's */
     {"fc00::", 7, ADDRESS_PRIVATE},
     {"fe80::", 10, ADDRESS_LOCAL},
-    {"fec0::", 10, ADDRESS_PRIVATE}, /* site-local, as it was */
+    {"fec0::", 10, ADDRESS_PRIVATE}, /* site-local (deprecated) */
     {"2001::", 23, ADDRESS_OTHER},   /* Teredo, ORCHID, benchmarks */
     {"2001:db8::", 32, ADDRESS_OTHER},
     {"2002::", 16, ADDRESS_OTHER}, /* 6to4: another address inside */

@@ -27,8 +27,7 @@ static char *folder_of(const char *path)
     return xmemdup0(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Makes a rename in the folder last. Some file systems cannot do that for folders and say EINVAL; there is nothing
- * better to be done on them. */
+/* Syncs the folder so that a rename survives a crash. Some file systems return EINVAL for folders; ignored. */
 static int sync_folder(const char *folder)
 {
     CLEANUP(fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

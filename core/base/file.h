@@ -8,7 +8,7 @@
 
 struct strbuf;
 
-/* Appends the content. More than `limit` bytes (0: none) is an error, so is anything that is no regular file. */
+/* Appends the content. More than `limit` bytes (0: none) is an error, so is anything but a regular file. */
 int file_read(const char *path, struct strbuf *out, size_t limit, struct err *err) CHECKED;
 /* Writes everything, whatever write(2) takes at a time. 0, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);

@@ -131,7 +131,7 @@ __attribute__((target("sha,sse4.1"))) static void sha_blocks_fast(uint32_t state
     state[7] = (uint32_t)_mm_extract_epi32(cdgh, 0);
 }
 
-/* The compilers' names for processor features do not include this one yet, so it is asked for: leaf 7, ebx bit 29. */
+/* The compilers' names for processor features do not include this one yet, so read CPUID leaf 7, ebx bit 29. */
 static bool have_sha_instructions(void)
 {
     unsigned eax = 7, ebx, ecx = 0, edx;

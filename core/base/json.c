@@ -1,5 +1,5 @@
-/* Parses JSON text into values in an arena. The reads from what it made are in json_read.c, the writers in
- * json_write.c, the scanner that makes nothing in json_scan.c.
+/* Parses JSON text into values in an arena. json_read.c has the accessors, json_write.c the writers,
+ * json_scan.c the scanner that builds no values.
  *
  * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
  * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is
@@ -182,7 +182,7 @@ static struct json *parse_number(struct parser *ps)
         return fail(ps, broken, "expected a digit");
     struct json *node = new_node(ps, JSON_NUMBER);
     node->len = (size_t)(end - ps->at);
-    /* Most are short, and a copy of a known size is no call. */
+    /* Most are short; a fixed-size copy is inlined. */
     if (node->len <= 16 && ps->end - ps->at >= 16)
         memcpy(ps->pool, ps->at, 16);
     else

@@ -79,7 +79,7 @@ void json_make_printable(struct strbuf *text, size_t from);
 size_t json_printable_growth(const char *text, size_t len);
 /* How long a text is as a string of such a line, with its quotes. */
 size_t json_printed_length(const char *text, size_t len);
-/* Would it leave the text as it is? */
+/* Returns true if json_make_printable would change nothing. */
 bool json_is_printable(const char *text, size_t len);
 /* The shortest text that reads back as the same double, an integer without a point; NaN and infinities as null. */
 void json_write_num(struct strbuf *out, double number);

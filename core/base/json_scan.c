@@ -71,7 +71,7 @@ static bool scan_escape(struct json_members *scan)
     return true;
 }
 
-/* From the opening quote to behind the closing one. */
+/* Skips a string, including both quotes. */
 static bool scan_string(struct json_members *scan, bool *escaped)
 {
     const char *from = ++scan->at;
@@ -90,7 +90,7 @@ static bool scan_string(struct json_members *scan, bool *escaped)
             uint64_t flags = ((word - JSON_EACH_BYTE(0x20)) & ~word) | ((quote - JSON_EACH_BYTE(1)) & ~quote) |
                              ((slash - JSON_EACH_BYTE(1)) & ~slash);
             flags &= JSON_EACH_BYTE(0x80);
-            high |= word; /* bytes behind the quote too: at worst a needless look at the string */
+            high |= word; /* may include bytes after the quote; that only costs a second check */
             if (flags) {
                 at += __builtin_ctzll(flags) / 8;
                 goto special;
@@ -241,7 +241,7 @@ void json_items_begin(struct json_members *scan, const char *text, size_t len)
     }
 }
 
-/* Behind the closing bracket nothing may follow. */
+/* Nothing may follow the closing bracket. */
 static int scan_finish(struct json_members *scan)
 {
     scan->at++;

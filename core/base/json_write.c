@@ -19,7 +19,7 @@
 /* ---- numbers ---- */
 
 struct decimal {
-    char digits[24]; /* the first is not 0, nor is the last unless it is the only one */
+    char digits[24]; /* no leading or trailing zeros, except "0" itself */
     int count;
     int exponent; /* of the first digit: 0 for 1…9.99 */
 };
@@ -264,8 +264,8 @@ static size_t harmless_char(const char *at, const char *end)
     return len;
 }
 
-/* The first character from `at` on that cannot be printed as it is. Raw controls below 0x20 are no matter here: JSON
- * has them only as white space. */
+/* The first character from `at` on that cannot be printed as it is. Ignores bytes below 0x20: JSON allows them only as
+ * white space. */
 static const char *printable_end(const char *at, const char *end, uint32_t *cp, size_t *used)
 {
     while ((at = ascii_end(at, end)) < end) {

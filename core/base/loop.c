@@ -206,8 +206,7 @@ static bool has_due(struct loop *loop)
     return loop->tasks || (loop->count && loop->heap[0].due_us <= loop_now_us(loop));
 }
 
-/* Looks at what is ready without sleeping. libuv does not look at all when no handle keeps it alive; here watches count
- * even if nothing does. */
+/* Polls once without sleeping. libuv skips this without active handles, so watches are polled here. */
 static void run_nowait(struct loop *loop)
 {
     loop_hold(loop);

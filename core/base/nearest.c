@@ -17,7 +17,7 @@ static bool same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, deletions, replacements and swaps of neighbors that make one text the other. Upper case is no error. */
+/* Insertions, deletions, replacements and swaps of neighbors that make one text the other. Case does not count. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t rows[3][LONGEST + 1];

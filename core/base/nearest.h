@@ -1,5 +1,5 @@
 #pragma once
-/* "Did you mean …?": of the names offered, the one nearest to a misspelt one.
+/* "Did you mean …?": finds the known name closest to a misspelled one.
  *
  *     struct nearest near = nearest_to("red_file");
  *     for (…) nearest_offer(&near, name);

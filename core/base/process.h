@@ -1,5 +1,5 @@
 #pragma once
-/* A process: a script's box, a program, a tool server, the editor, a command that prints a key.
+/* A process: a script's box, a program, an MCP server, the editor, a command that prints a key.
  *
  *     struct process *process = process_start(loop, &(struct process_spec){.argv = argv}, &ops, user, &err);
  *     process_write(process, "text\n", 5);

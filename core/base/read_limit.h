@@ -1,5 +1,5 @@
 #pragma once
-/* Limits how much is read at once of a stream that brings more than any receiver keeps: a portion, then a pause.
+/* Limits the read rate of a stream: a portion, then a pause.
  *
  * A terminal gives little at a time, so reads count as well as bytes. */
 

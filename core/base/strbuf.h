@@ -20,7 +20,7 @@ void strbuf_init(struct strbuf *sb);
 void strbuf_release(struct strbuf *sb);
 /* Makes it empty and keeps its memory. */
 void strbuf_reset(struct strbuf *sb);
-/* Gives the bytes away; the strbuf is as new. The result is from malloc even when empty. */
+/* Returns the bytes (the caller frees them) and empties the strbuf. The result is from malloc even when empty. */
 char *strbuf_detach(struct strbuf *sb, size_t *len);
 /* Makes room for `extra` more bytes and the NUL; then buf[len…len+extra) may be written and strbuf_set_len called. */
 void strbuf_grow(struct strbuf *sb, size_t extra);

@@ -13,8 +13,8 @@
 struct strbuf;
 
 struct tree_copy {
-    bool exact;     /* folders keep their modes, and nothing may be in the way. Else folders get 0755, and a file or a
-                     * link replaces what is there, but for a folder */
+    bool exact;     /* folders keep their modes, and the target must not exist. Otherwise folders get 0755; files and
+                     * links are replaced, folders are not */
     bool read_only; /* no write bits on anything that is made */
     bool follow;    /* the source is ours: a link out of it to a file is copied as that file */
     int64_t left;   /* bytes that may be written; -1: any */

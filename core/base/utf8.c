@@ -157,7 +157,7 @@ size_t utf8_prefix(const char *text, size_t len, size_t chars)
 
 void utf8_scrub(struct strbuf *out, const char *text, size_t len)
 {
-    size_t start = 0; /* of what is good and not yet copied */
+    size_t start = 0; /* of the valid bytes not copied yet */
     for (size_t at = 0; at < len;) {
         size_t used = ascii_run(text + at, len - at);
         if (used == 0) {
@@ -218,7 +218,7 @@ size_t utf8_spell(uint32_t cp, char out[16])
 
 void utf8_sanitize(struct strbuf *out, const char *text, size_t len, unsigned keep)
 {
-    size_t start = 0; /* of what is harmless and not yet copied */
+    size_t start = 0; /* of the harmless bytes not copied yet */
     for (size_t at = 0; at < len;) {
         unsigned char c = (unsigned char)text[at];
         if ((c >= 0x20 && c < 0x7F) || (c == '\n' && (keep & UTF8_KEEP_NEWLINE)) ||

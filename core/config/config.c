@@ -312,7 +312,7 @@ static int take_grace(struct config_reader *reading, const struct json *value)
     return 0;
 }
 
-/* ---- tool servers ---- */
+/* ---- MCP servers ---- */
 
 static int take_mcp(struct config_reader *reading, const struct json *value)
 {

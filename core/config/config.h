@@ -97,7 +97,7 @@ struct config {
     size_t secret_count, secret_room;
     const char **breakpoints;
     size_t breakpoint_count, breakpoint_room;
-    struct mcp_specs mcp; /* tool servers */
+    struct mcp_specs mcp; /* MCP servers */
     double mcp_wait_s;    /* how long a session waits for them; -1: the default */
     struct config_workspace workspace;
     const char *const *skills; /* more folders of skills; NULL: none */
@@ -107,7 +107,7 @@ struct config {
  * missing. */
 struct config *config_load(const char *path, struct err *err) CHECKED;
 struct config *config_parse(const char *text, size_t len, struct err *err) CHECKED;
-/* Adds the tool servers of a file in the format of other programs: an object with "mcpServers". */
+/* Adds the MCP servers of a file in the format of other programs: an object with "mcpServers". */
 int config_add_mcp(struct config *config, const char *path, struct err *err) CHECKED;
 void config_free(struct config *config);
 /* The file that config_load(NULL) reads. */

@@ -1,4 +1,4 @@
-/* Reads tool servers: the "mcpServers" of config.json, and files of other programs in the same format.
+/* Reads MCP servers: the "mcpServers" of config.json, and files of other programs in the same format.
  *
  * The format is the one that users already have: {"mcpServers": {"name": {"command", "args", "env", "cwd"}}}. Keyturn
  * adds "trust", "effects" and "timeout_s". It knows the keys of other programs by name and tells the user if one has no

@@ -1,4 +1,4 @@
-/* The tool servers of a session: opens and closes them, waits for them, and adds their tools to the registry. */
+/* The MCP servers of a session: opens and closes them, waits for them, and adds their tools to the registry. */
 
 #include "mcp.h"
 #include "base/arena.h"

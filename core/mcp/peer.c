@@ -1,4 +1,4 @@
-/* Exchanges JSON-RPC messages with one tool server: requests, answers, and lines.
+/* Exchanges JSON-RPC messages with one MCP server: requests, answers, and lines.
  *
  * Open requests are in a list, each with its own timer. A request leaves the list before its callback is called, so a
  * callback may do anything, even free the peer. Therefore a loop over the list restarts after each call. The peer's

@@ -1,5 +1,5 @@
 #pragma once
-/* The conversation with one tool server: requests that each end exactly once, whatever the server does, and the
+/* The conversation with one MCP server: requests that each end exactly once, whatever the server does, and the
  * server's own messages. It handles lines and ids, not processes: the owner feeds bytes to mcp_peer_receive, and the
  * peer sends through `send`.
  *
@@ -16,7 +16,7 @@ struct json;
 struct loop;
 struct mcp_peer;
 
-/* JSON-RPC 2.0 as tool servers use it on stdio: one message per line. The reader does not trust the sender. It bounds
+/* JSON-RPC 2.0 as MCP servers use it on stdio: one message per line. The reader does not trust the sender. It bounds
  * the length of a line and its number of values, and recognizes lines that are not a message. */
 
 #define RPC_LINE_MAX   ((size_t)8 << 20)   /* an image as base64 is one line */

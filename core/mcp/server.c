@@ -1,4 +1,4 @@
-/* One tool server, from its start to its end:
+/* One MCP server, from its start to its end:
  *
  *   start ─► probe ─► initialize ─► initialized ─► list of tools ─► READY ─► (ends) ─► PAUSING ─► start …
  *              │ a modern one: no handshake            ▲

@@ -1,5 +1,5 @@
 #pragma once
-/* One tool server: its process, its handshake, its tools. Only files of this folder include it; others use mcp.h. */
+/* One MCP server: its process, its handshake, its tools. Only files of this folder include it; others use mcp.h. */
 
 #include "base/hash.h"
 #include "base/loop.h"

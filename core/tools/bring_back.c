@@ -162,7 +162,7 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
     for (size_t i = 0; i < files.count; i++) {
         const char *name = files.files[i].name;
         if (!whole && strcmp(name, LAYOUT_METADATA) == 0)
-            continue;                                  /* the workspace's own record is no result */
+            continue;                                  /* skip the metadata of the workspace */
         if (!whole && !utf8_valid(name, strlen(name))) /* on its own the user can be asked about it, without an undo */
             leave_out(b, name, "its name is not UTF-8: name it alone");
         else if (bring_file(b, &files.files[i], base, whole, err))

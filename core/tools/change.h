@@ -101,7 +101,7 @@ void change_set_count(struct change_set *set);
 int change_keep_hunks(struct change *change, const struct diff *diff, const bool *keep, size_t count,
                       struct err *err) CHECKED;
 
-/* Applies a unified diff from a tool server or a recording. No fuzzy matching: each line must be exactly where the
+/* Applies a unified diff from an MCP server or a recording. No fuzzy matching: each line must be exactly where the
  * diff says, else there is no result. */
 
 struct strbuf;

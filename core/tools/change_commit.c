@@ -377,7 +377,7 @@ static bool put_back(struct placing *p, struct beneath *root)
     case PLACED_OVERWRITTEN: {
         struct err ignored = ERR_INIT;
         if (write_temp(p, root, name_kept(p), &p->change->old, &ignored) < 0) {
-            drop_temp(p); /* a partial file is no copy; the checkpoint has one */
+            drop_temp(p); /* delete the partial file; the checkpoint has the content */
             return false;
         }
         break;

@@ -35,7 +35,7 @@ struct checkpoints {
     atomic_uint_least64_t last; /* the highest number seen; saving may happen on any thread */
 };
 
-/* The number in "cp_12"; 0 if it is no such name. */
+/* The number in "cp_12"; 0 for another name. */
 static uint64_t number_of(const char *id)
 {
     size_t prefix = sizeof(ID_PREFIX) - 1;

@@ -216,7 +216,8 @@ static int check_members(const struct json *schema, const struct json *object, s
 {
     const struct json *properties = json_get(schema, "properties");
     const struct json *additional = json_get(schema, "additionalProperties");
-    /* Unknown names first: with a misspelt one, "paht: unknown, did you mean path" helps more than "path: missing". */
+    /* Unknown names first: if a name is misspelled, "paht: unknown, did you mean path" helps more than "path: missing".
+     */
     json_each (member, object) {
         if (additional && additional->type == JSON_FALSE && !json_get(properties, member->key))
             return refuse_unknown(properties, member, path, err);

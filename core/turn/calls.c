@@ -146,7 +146,7 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     else {
         dedupe_key(call->key, name, call->parsed);
         if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
-            call->key[0] = '\0'; /* a denial is no outcome of this key */
+            call->key[0] = '\0'; /* a skipped call must not count as a result of this key */
             *denied = outcome_denied(id, name, DENIAL_DUPLICATE,
                                      "this call already succeeded in this turn; use its result above");
         } else if (!budget_claim_tool_call(&turn->budget)) {

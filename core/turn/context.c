@@ -68,7 +68,7 @@ static bool within(struct context_scan *scan, size_t count, size_t max)
     return false;
 }
 
-/* Appends the content of a file to the buffer. Returns false if it is no text, empty or too large. */
+/* Appends the content of a file to the buffer. Returns false if it is not text, empty or too large. */
 static bool read_text(struct context_scan *scan, const char *path)
 {
     size_t head = scan->text.len;

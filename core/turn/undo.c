@@ -130,8 +130,8 @@ static bool goes_on_by_itself(const struct engine *engine)
     return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
 }
 
-/* The text for the journal. A line that the terminal does not echo (a password) is hidden. A lone key is
- * recorded as it is, because it is no text. */
+/* The text for the journal. A line that the terminal does not echo (a password) is hidden. A single key
+ * (Ctrl-C) is recorded verbatim. */
 static const char *recorded(struct program_control *control, const char *program, const char *text)
 {
     bool key = (unsigned char)text[0] < ' ' && !text[1];

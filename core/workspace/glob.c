@@ -59,7 +59,7 @@ static int malformed(struct err *err, const char *pattern, const char *why)
     return err_set(err, "bad pattern %.200s: %s", pattern, why);
 }
 
-/* The place behind a class that begins at `at` ('['), or NULL when it is empty or does not end. */
+/* Returns the end of the class at `at` ('['), or NULL if it is empty or not closed. */
 static const char *skip_class(const char *at)
 {
     at++;
@@ -76,7 +76,7 @@ static const char *skip_class(const char *at)
     return NULL;
 }
 
-/* The place behind one element of the pattern: an escape, a class or a byte. NULL and `why` when it is malformed. */
+/* Returns the end of one element of the pattern: an escape, a class or a byte. NULL and `why` if it is malformed. */
 static const char *skip_element(const char *at, const char **why)
 {
     if (*at == '\\') {

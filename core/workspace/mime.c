@@ -13,7 +13,7 @@
 #define TEXT_HTML  "text/html; charset=utf-8"
 
 enum {
-    AFTER_BLANKS = 1, /* blanks may stand before it */
+    AFTER_BLANKS = 1, /* leading blanks allowed */
     TAG = 2,          /* letters of either case, and a blank or '>' must follow */
 };
 
@@ -160,7 +160,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* The place behind a parameter's value (a token or a quoted text), or NULL. */
+/* Returns the end of a parameter value (a token or a quoted text), or NULL. */
 static const char *skip_value(const char *at)
 {
     if (*at != '"') {
@@ -181,7 +181,7 @@ static bool are_parameters(const char *at)
             return false;
         const char *name = skip_blanks(at);
         if (!*name)
-            return true; /* a semicolon at the end is let pass */
+            return true; /* a trailing semicolon is allowed */
         at = skip_token(name);
         if (at == name || *at != '=' || !(at = skip_value(at + 1)))
             return false;
@@ -194,7 +194,7 @@ bool mime_is_text(const char *mime)
     mime = skip_blanks(mime);
     size_t len = strcspn(mime, ";");
     if (!are_parameters(mime + len))
-        len = strlen(mime); /* not to be understood: taken as it is */
+        len = strlen(mime); /* unparsable: used verbatim */
     while (len > 0 && (is_blank((unsigned char)mime[len - 1]) || mime[len - 1] == '\v'))
         len--;
     static const char json[] = "application/json", text[] = "text/", suffix[] = "+json";

@@ -228,7 +228,7 @@ const struct program_result *program_printed(const struct program *program)
 
 /* ---- output ---- */
 
-/* Reports what the engine wrote to stderr although its program runs. Few users want to see that. */
+/* Logs the engine's stderr output while its program runs. Few users need it. */
 static void tell_complaints(struct program *program, const char *said, size_t len)
 {
     const struct programs *programs = program->programs;
