@@ -116,7 +116,7 @@ TEST(cancel_at_any_time)
     }
 }
 
-TEST(canceled_turn_leaves_a_session_that_goes_on)
+TEST(session_continues_after_a_canceled_turn)
 {
     for (size_t n = 3; n <= 60; n += 3) {
         struct rich_turn rich;

@@ -36,7 +36,7 @@ static const struct divergence *find(const struct again *again, int64_t seq, con
     return NULL;
 }
 
-TEST(changed_file_departs_where_it_was_read)
+TEST(changed_file_diverges_where_it_was_read)
 {
     struct made made;
     struct again again;
@@ -55,7 +55,7 @@ TEST(changed_file_departs_where_it_was_read)
     made_release(&made);
 }
 
-TEST(changed_file_departs_where_it_was_to_be_written)
+TEST(changed_file_diverges_at_its_write)
 {
     struct made made;
     struct again again;
@@ -73,7 +73,7 @@ TEST(changed_file_departs_where_it_was_to_be_written)
     made_release(&made);
 }
 
-TEST(what_was_recorded_and_did_not_happen_departs)
+TEST(a_missing_event_diverges)
 {
     struct made made;
     struct again again;
@@ -100,7 +100,7 @@ TEST(what_was_recorded_and_did_not_happen_departs)
     made_release(&made);
 }
 
-TEST(what_happened_and_was_not_recorded_departs)
+TEST(an_extra_event_diverges)
 {
     struct made made;
     struct again again;
@@ -213,7 +213,7 @@ static void record_and_end(struct made *made)
     turn_check_do(&made->rig, INTENT_END);
 }
 
-TEST(order_of_what_happens_to_a_call_counts)
+TEST(order_of_the_events_of_a_call_counts)
 {
     static const struct {
         const char *line, *above, *departs;
@@ -239,7 +239,7 @@ TEST(order_of_what_happens_to_a_call_counts)
     }
 }
 
-TEST(whatever_a_full_recording_lacks_departs)
+TEST(any_event_removed_from_a_full_recording_diverges)
 {
     static const char *const types[] = {
         "context.loaded",   "budget.opened", "turn.prepared", "waves.planned", "tool.started",   "write.proposed",
@@ -278,7 +278,7 @@ TEST(recording_that_ends_in_a_turn_is_compared_up_to_there)
     made_release(&made);
 }
 
-TEST(context_and_messages_are_compared_and_what_is_of_the_day_is_not)
+TEST(context_and_messages_are_compared_and_dates_are_not)
 {
     static const struct {
         const char *type, *from, *to, *field; /* without a field nothing departs */
@@ -347,7 +347,7 @@ TEST(another_version_may_have_another_prompt)
 }
 
 /* The answers of another file instead of the recorded ones. */
-TEST(another_answer_departs_by_its_text_and_its_end)
+TEST(another_answer_diverges_by_its_text_and_its_end)
 {
     static const struct {
         const char *from, *to, *field, *got;
@@ -390,7 +390,7 @@ TEST(another_answer_departs_by_its_text_and_its_end)
     }
 }
 
-TEST(nothing_behind_the_last_seq_counts)
+TEST(events_after_the_last_seq_do_not_count)
 {
     struct made made;
     struct again again;
@@ -408,7 +408,7 @@ TEST(nothing_behind_the_last_seq_counts)
     made_release(&made);
 }
 
-TEST(what_agrees_is_counted)
+TEST(equal_events_are_counted)
 {
     struct made made;
     struct again again;
@@ -453,7 +453,7 @@ TEST(empty_file_is_made_again)
     made_release(&made);
 }
 
-TEST(what_the_recording_does_not_hold_is_passed_over)
+TEST(fields_missing_in_the_recording_are_not_compared)
 {
     struct made made;
     struct again again;
@@ -470,7 +470,7 @@ TEST(what_the_recording_does_not_hold_is_passed_over)
     made_release(&made);
 }
 
-TEST(file_in_the_way_departs_whatever_the_recording_holds)
+TEST(an_unexpected_file_diverges_with_any_recording)
 {
     struct made made;
     struct again again;

@@ -112,7 +112,7 @@ static size_t count(const char *line)
     return found;
 }
 
-TEST(what_is_synced_and_when)
+TEST(journal_and_files_are_synced_in_order)
 {
     struct turn_rig rig;
     struct sink sink = {.event = note_event};

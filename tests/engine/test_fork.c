@@ -164,12 +164,12 @@ static void fork_everywhere(bool stepping)
     original_release(&original);
 }
 
-TEST(every_instant_can_be_gone_on_from)
+TEST(fork_works_at_every_event)
 {
     fork_everywhere(false);
 }
 
-TEST(every_instant_of_one_that_was_stepped_through)
+TEST(fork_works_at_every_event_of_a_stepped_session)
 {
     fork_everywhere(true);
 }
@@ -185,7 +185,7 @@ TEST(every_instant_of_one_that_was_stepped_through)
     "{\"id\":\"w\",\"name\":\"write_file\",\"arguments\":{\"path\":\"a.txt\",\"content\":\"x\"}}]}\n"
 
 /* What a hand-written recording does not tell, its first request, is made anew; what it tells comes behind it. */
-TEST(recording_without_its_first_request)
+TEST(fork_works_without_the_first_request)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;
@@ -203,7 +203,7 @@ TEST(recording_without_its_first_request)
 }
 
 /* The calls may be asked for again: nothing was done, so nothing is refused as done already. */
-TEST(what_was_not_run_may_be_asked_for_again)
+TEST(calls_that_did_not_run_may_be_repeated)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;
@@ -221,7 +221,7 @@ TEST(what_was_not_run_may_be_asked_for_again)
 }
 
 /* What was used stays used. */
-TEST(budget_goes_on_where_it_was)
+TEST(budget_continues_where_it_was)
 {
     static const char recorded[] = BEGINNING
         "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"budget.opened\",\"limits\":{\"wall_ms\":60000,\"steps\":2,"

@@ -53,7 +53,7 @@ static const char *change(struct stage *stage, const char *name)
     return turn_check_submit(&stage->rig, &(struct intent){.type = INTENT_MODEL, .model = {name}});
 }
 
-TEST(next_turn_asks_the_other_with_what_was_said)
+TEST(next_turn_sends_the_conversation_to_the_new_model)
 {
     struct stage stage;
     stage_init(&stage);
@@ -77,7 +77,7 @@ TEST(next_turn_asks_the_other_with_what_was_said)
     stage_end(&stage);
 }
 
-TEST(unknown_and_the_same_are_refused)
+TEST(unknown_and_current_models_are_refused)
 {
     struct stage stage;
     stage_init(&stage);
@@ -99,7 +99,7 @@ TEST(unknown_and_the_same_are_refused)
 }
 
 /* While the first answers: it is let finish, and the next step is the other's. */
-TEST(in_the_middle_of_a_turn_the_next_step_is_the_others)
+TEST(a_change_within_a_turn_applies_to_the_next_step)
 {
     struct stage stage;
     stage_init(&stage);
@@ -120,7 +120,7 @@ TEST(in_the_middle_of_a_turn_the_next_step_is_the_others)
 }
 
 /* Canceled while the first still answers: it is the first that is canceled. */
-TEST(canceling_reaches_the_one_that_was_asked)
+TEST(cancel_reaches_the_model_of_the_open_request)
 {
     struct stage stage;
     stage_init(&stage);
@@ -156,7 +156,7 @@ static void release_resumed(struct stage *stage)
     fake_tool_release(&stage->tool);
 }
 
-TEST(session_that_is_gone_on_with_asks_it_again)
+TEST(resumed_session_keeps_the_model)
 {
     struct stage first, second;
     CLEANUP(free) char *path = NULL, *bytes = NULL;

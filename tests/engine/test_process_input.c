@@ -100,7 +100,7 @@ static const char *kill_it(struct process_input *typing, const char *program)
     return turn_check_submit(&typing->rig, &(struct intent){.type = INTENT_PROGRAM_KILL, .program_kill = {program}});
 }
 
-TEST(what_is_typed_is_recorded_before_it_is_written)
+TEST(input_is_recorded_before_it_is_written)
 {
     struct process_input typing;
     process_input_init(&typing);
@@ -115,7 +115,7 @@ TEST(what_is_typed_is_recorded_before_it_is_written)
 }
 
 /* A password is the program's alone; a key is no text. */
-TEST(what_is_not_said_back_is_not_recorded)
+TEST(input_without_echo_is_not_recorded)
 {
     struct process_input typing;
     process_input_init(&typing);
@@ -129,7 +129,7 @@ TEST(what_is_not_said_back_is_not_recorded)
     process_input_end(&typing);
 }
 
-TEST(at_a_gate_one_can_type)
+TEST(input_is_accepted_at_a_gate)
 {
     struct process_input typing;
     struct held_view held;
@@ -145,7 +145,7 @@ TEST(at_a_gate_one_can_type)
     process_input_end(&typing);
 }
 
-TEST(while_the_agent_works_one_cannot_type_but_end_it)
+TEST(while_the_agent_works_only_ending_a_program_is_accepted)
 {
     struct process_input typing;
     process_input_init(&typing);
@@ -160,7 +160,7 @@ TEST(while_the_agent_works_one_cannot_type_but_end_it)
     process_input_end(&typing);
 }
 
-TEST(what_cannot_be_is_refused_with_a_sentence)
+TEST(bad_input_is_refused_with_a_reason)
 {
     struct process_input typing;
     process_input_init(&typing);
@@ -179,7 +179,7 @@ TEST(what_cannot_be_is_refused_with_a_sentence)
     process_input_end(&typing);
 }
 
-TEST(a_session_without_programs_says_so)
+TEST(input_is_refused_without_programs)
 {
     struct process_input typing;
     process_input_init(&typing);

@@ -9,7 +9,7 @@
 #include "support/test.h"
 #include <string.h>
 
-TEST(recorded_session_run_again_on_the_same_files_departs_nowhere)
+TEST(replay_on_the_same_files_does_not_diverge)
 {
     struct made made;
     struct again again;
@@ -99,7 +99,7 @@ static void record_stopped(struct made *made, bool cancel)
     turn_rig_run(&made->rig);
 }
 
-TEST(turn_that_was_stopped_while_the_model_was_asked_ends_so_again)
+TEST(turn_canceled_during_a_request_ends_so_again)
 {
     static const char *const ends[] = {"budget", "cancelled"};
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
@@ -117,7 +117,7 @@ TEST(turn_that_was_stopped_while_the_model_was_asked_ends_so_again)
     }
 }
 
-TEST(calls_that_the_user_stopped_are_stopped_again)
+TEST(calls_that_the_user_canceled_are_canceled_again)
 {
     struct made made;
     struct again again;
@@ -143,7 +143,7 @@ TEST(calls_that_the_user_stopped_are_stopped_again)
     made_release(&made);
 }
 
-TEST(turn_that_was_stopped_at_a_question_ends_so_again)
+TEST(turn_canceled_at_a_question_ends_so_again)
 {
     struct made made;
     struct again again;

@@ -42,7 +42,7 @@ static void expect_before(enum event_type first, enum event_type second, const c
     assert_true(a < b);
 }
 
-RUNTIME_TEST(a_command)
+RUNTIME_TEST(a_command_returns_its_output_and_exit_code)
 {
     turn_rig_file(&rig.turn, "mine.txt", "the user's\n");
     runtime_rig_open(&rig);
@@ -122,7 +122,7 @@ static bool has_printed(struct runtime_rig *r)
     return turn_rig_count(&r->turn, EVENT_PROGRAM_OUTPUT) > 0;
 }
 
-RUNTIME_TEST(a_program_that_goes_on)
+RUNTIME_TEST(a_background_program_outlives_its_call)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec",
@@ -166,7 +166,7 @@ RUNTIME_TEST(a_program_is_typed_into_and_ended_by_keys)
     assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_ENDED, 0)->program_ended.why, "killed by key");
 }
 
-RUNTIME_TEST(the_session_ends_what_goes_on)
+RUNTIME_TEST(the_session_ends_background_programs)
 {
     runtime_rig_open(&rig);
     call_sleeper("c1", "exec ", ",\"background\":true");
@@ -181,7 +181,7 @@ RUNTIME_TEST(the_session_ends_what_goes_on)
     rig.ended = true;
 }
 
-RUNTIME_TEST(only_so_many_at_a_time)
+RUNTIME_TEST(background_programs_are_limited)
 {
     rig.options.programs_max = 1;
     runtime_rig_open(&rig);
@@ -250,7 +250,7 @@ RUNTIME_TEST(a_signal_is_in_the_result)
     assert_string_equal(runtime_rig_of(&rig, "c2", "blocks[0].signal"), "10");
 }
 
-RUNTIME_TEST(blocks_of_code)
+RUNTIME_TEST(run_code_runs_every_block)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(
@@ -271,7 +271,7 @@ RUNTIME_TEST(blocks_of_code)
 }
 
 /* It is the call that failed, not a program that ended. */
-RUNTIME_TEST(with_an_engine_that_fails)
+RUNTIME_TEST(a_failing_engine_is_reported)
 {
     static const char dead[] = "{\"dead\":{\"argv\":[\"{harness}\"],\"program\":{\"argv\":[\"sh\",\"-c\","
                                "\"echo Cannot connect. >&2; exit 125\",\"{command...}\"]}}}";
@@ -288,7 +288,7 @@ RUNTIME_TEST(with_an_engine_that_fails)
             strstr(runtime_rig_error(&rig, calls[i]), "the sandbox dead failed (status 125): Cannot connect."));
 }
 
-RUNTIME_TEST(without_an_engine)
+RUNTIME_TEST(without_an_engine_programs_fail)
 {
     rig.options.engine = NULL;
     rig.options.why_none = "there is none here";
@@ -300,7 +300,7 @@ RUNTIME_TEST(without_an_engine)
     assert_string_equal(runtime_rig_error(&rig, "c2"), "there is none here");
 }
 
-RUNTIME_TEST(policy)
+RUNTIME_TEST(commands_outside_the_allow_list_are_refused)
 {
     static const char *const allow[] = {"echo", NULL};
     rig.options.commands.allow = allow;
@@ -318,7 +318,7 @@ RUNTIME_TEST(policy)
 }
 
 /* Python and bash run whatever they are told, so the list is about them too. */
-RUNTIME_TEST(policy_of_code)
+RUNTIME_TEST(command_lists_cover_run_code)
 {
     static const char *const allow[] = {"echo", "python3", NULL};
     static const char *const deny[] = {"python3", NULL};
@@ -347,7 +347,7 @@ RUNTIME_TEST(policy_of_code)
 
 /* Variables that the user has for every program: a call's own go before them, and with a policy none decides what runs.
  */
-RUNTIME_TEST(variables_of_all_programs)
+RUNTIME_TEST(configured_variables_reach_all_programs)
 {
     static const char *const vars[] = {"A=a", "B=b", "WORK_DIR=w", "PATH=/usr/bin:/x", NULL};
     static const char *const allow[] = {"printenv", NULL};
@@ -372,7 +372,7 @@ RUNTIME_TEST(variables_of_all_programs)
     assert_string_equal(runtime_rig_of(&rig, "c1", "output"), "a\n" ENV_PATH "\n");
 }
 
-RUNTIME_TEST(a_variable_that_is_missing)
+RUNTIME_TEST(a_missing_variable_is_reported)
 {
     rig.options.env_missing = "MY_TOKEN";
     runtime_rig_open(&rig);
@@ -399,7 +399,7 @@ static void call_unheld(void)
     runtime_rig_turn(&rig);
 }
 
-RUNTIME_TEST(unheld_programs_are_asked_about)
+RUNTIME_TEST(programs_without_a_sandbox_need_approval)
 {
     rig.turn.answer = turn_rig_say_no;
     call_unheld();
@@ -411,7 +411,7 @@ RUNTIME_TEST(unheld_programs_are_asked_about)
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_STARTED), 0);
 }
 
-RUNTIME_TEST(unheld_programs_run_when_allowed)
+RUNTIME_TEST(programs_without_a_sandbox_run_if_allowed)
 {
     rig.turn.answer = turn_rig_say_yes;
     call_unheld();
@@ -476,7 +476,7 @@ RUNTIME_TEST(a_flood_is_bounded)
     assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_OUTPUT, count - 1)->program_output.text, "got no\n");
 }
 
-RUNTIME_TEST(a_workspace_that_is_too_full)
+RUNTIME_TEST(a_full_workspace_ends_the_program)
 {
     rig.options.policy.max_disk_bytes = 100000;
     runtime_rig_open(&rig);

@@ -25,7 +25,7 @@ static void make_result(void)
                      "+x out/d/b.txt\"}");
 }
 
-RUNTIME_TEST(brought_back_when_approved)
+RUNTIME_TEST(approved_files_are_copied_back)
 {
     turn_rig_file(&rig.turn, "res/a.txt", "old\n");
     turn_rig_file(&rig.turn, "res/s", "same\n");
@@ -82,7 +82,7 @@ static void expect_file(const char *path, const char *text)
 }
 
 /* Of several each folder keeps its name; a link is brought back as what was named, with what it leads to. */
-RUNTIME_TEST(names_of_what_is_brought_back)
+RUNTIME_TEST(folders_and_links_keep_their_names)
 {
     rig.turn.answer = turn_rig_say_yes;
     runtime_rig_open(&rig);
@@ -109,7 +109,7 @@ RUNTIME_TEST(names_of_what_is_brought_back)
     assert_int_equal(st.st_mode & S_IXUSR, 0); /* what it leads to decides, not the link */
 }
 
-RUNTIME_TEST(denied_leaves_nothing)
+RUNTIME_TEST(a_denial_copies_nothing)
 {
     turn_rig_file(&rig.turn, "a.txt", "old\n");
     rig.turn.answer = turn_rig_say_no;
@@ -126,7 +126,7 @@ RUNTIME_TEST(denied_leaves_nothing)
     assert_null(made);
 }
 
-RUNTIME_TEST(what_cannot_be_brought_back)
+RUNTIME_TEST(bad_sources_and_targets_are_refused)
 {
     rig.turn.answer = turn_rig_say_yes;
     runtime_rig_open(&rig);
@@ -147,7 +147,7 @@ RUNTIME_TEST(what_cannot_be_brought_back)
 }
 
 /* What cannot be read does not go missing in silence: who is asked and who asked for it are told. */
-RUNTIME_TEST(what_is_left_out_is_told)
+RUNTIME_TEST(skipped_entries_are_reported)
 {
     turn_rig_file(&rig.turn, "same/x", "x\n");
     rig.turn.answer = turn_rig_say_yes;
@@ -172,7 +172,7 @@ RUNTIME_TEST(what_is_left_out_is_told)
     assert_true(told);
 }
 
-RUNTIME_TEST(what_is_shut_is_told)
+RUNTIME_TEST(unreadable_files_are_reported)
 {
     rig.turn.answer = turn_rig_say_yes;
     runtime_rig_open(&rig); /* the end of a test releases an open rig only */
@@ -188,7 +188,7 @@ RUNTIME_TEST(what_is_shut_is_told)
 }
 
 /* A name that is there is that file, whatever it would fit as a pattern; of a choice what is common stays behind. */
-RUNTIME_TEST(names_and_patterns)
+RUNTIME_TEST(an_existing_name_beats_its_meaning_as_a_pattern)
 {
     rig.turn.answer = turn_rig_say_yes;
     runtime_rig_open(&rig);

@@ -46,7 +46,7 @@ RUNTIME_TEST(the_project_may_be_staged)
     assert_string_equal(turn_check_json(&rig.turn, event_json(now, "inputs"), "[0].to"), "work/inputs/a.txt");
 }
 
-RUNTIME_TEST(nothing_else_may_be_staged)
+RUNTIME_TEST(files_outside_the_project_are_not_staged)
 {
     scratch_write(&rig.turn.scratch, "home/.ssh/id", "key\n");
     turn_rig_file(&rig.turn, "src/x", "x");
@@ -74,7 +74,7 @@ RUNTIME_TEST(nothing_else_may_be_staged)
         strstr(runtime_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
 }
 
-RUNTIME_TEST(where_inputs_go)
+RUNTIME_TEST(inputs_go_to_the_named_folder)
 {
     turn_rig_file(&rig.turn, "a.txt", "one\n");
     turn_rig_file(&rig.turn, "d/metadata.json", "{}\n");
@@ -120,7 +120,7 @@ RUNTIME_TEST(folders_of_the_config_may_be_staged)
 
 /* ---- what comes out ---- */
 
-RUNTIME_TEST(outputs_and_artifacts)
+RUNTIME_TEST(outputs_are_collected_and_saved_as_artifacts)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec",
@@ -161,7 +161,7 @@ static size_t ops_named(const char *op)
     return count;
 }
 
-RUNTIME_TEST(what_is_saved_is_told)
+RUNTIME_TEST(saving_an_artifact_is_recorded)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo one > out/a.txt\"}");
@@ -203,7 +203,7 @@ RUNTIME_TEST(a_long_output_is_an_artifact)
 }
 
 /* What a program left that leads nowhere or is no file hides nothing of the rest. */
-RUNTIME_TEST(what_is_no_file_is_named)
+RUNTIME_TEST(pipes_and_dangling_links_are_listed_as_skipped)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec",
@@ -241,7 +241,7 @@ RUNTIME_TEST(a_writer_is_not_woken)
 }
 
 /* One that is too large for a collection hinders none of the others. */
-RUNTIME_TEST(what_is_too_large_is_not_saved)
+RUNTIME_TEST(too_large_files_are_not_saved)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec",
@@ -291,7 +291,7 @@ static void make_skill(void)
     assert_int_equal(chmod(program, 0755), 0);
 }
 
-RUNTIME_TEST(skills)
+RUNTIME_TEST(skills_are_listed_loaded_and_run)
 {
     make_skill();
     runtime_rig_open(&rig);
@@ -331,7 +331,7 @@ RUNTIME_TEST(skills)
 }
 
 /* What one stream does not need the other gets; what is not shown is kept. */
-RUNTIME_TEST(a_skill_that_prints_much)
+RUNTIME_TEST(long_output_of_a_skill_is_kept)
 {
     make_skill();
     runtime_rig_open(&rig);
@@ -347,7 +347,7 @@ RUNTIME_TEST(a_skill_that_prints_much)
     assert_string_equal(runtime_rig_of(&rig, "c2", "stderr_total_bytes"), "108894");
 }
 
-RUNTIME_TEST(how_a_skill_ends)
+RUNTIME_TEST(signals_and_leftover_processes_of_a_skill_are_reported)
 {
     make_skill();
     runtime_rig_open(&rig);
@@ -360,7 +360,7 @@ RUNTIME_TEST(how_a_skill_ends)
     assert_non_null(strstr(runtime_rig_of(&rig, "c1", "left_behind"), " sleep\"]"));
 }
 
-RUNTIME_TEST(a_skill_leads_nowhere)
+RUNTIME_TEST(links_of_a_skill_do_not_lead_outside)
 {
     make_skill();
     scratch_write(&rig.turn.scratch, "home/key", "secret\n");
@@ -374,7 +374,7 @@ RUNTIME_TEST(a_skill_leads_nowhere)
 }
 
 /* Read-only is more than the bits of a mode, which a program may set. Links within a skill are part of it. */
-RUNTIME_TEST(a_skill_stays_as_it_is)
+RUNTIME_TEST(programs_cannot_change_a_skill)
 {
     make_skill();
     scratch_write(&rig.turn.scratch, "home/key", "secret\n");

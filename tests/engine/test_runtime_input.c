@@ -49,12 +49,12 @@ static void ends_by_a_call(const char *more)
     expect_end();
 }
 
-RUNTIME_TEST(by_a_call)
+RUNTIME_TEST(a_call_can_end_the_input)
 {
     ends_by_a_call("");
 }
 
-RUNTIME_TEST(by_a_call_on_a_terminal)
+RUNTIME_TEST(a_call_can_end_the_input_of_a_terminal)
 {
     ends_by_a_call(",\"tty\":true");
 }
@@ -65,7 +65,7 @@ static void type(const char *text)
                     &(struct intent){.type = INTENT_PROGRAM_INPUT, .program_input = {.program = "p1", .text = text}});
 }
 
-RUNTIME_TEST(by_a_key)
+RUNTIME_TEST(a_key_can_end_the_input)
 {
     start("");
     runtime_rig_turn(&rig);
@@ -74,7 +74,7 @@ RUNTIME_TEST(by_a_key)
     expect_end();
 }
 
-RUNTIME_TEST(by_a_key_on_a_terminal)
+RUNTIME_TEST(a_key_can_end_the_input_of_a_terminal)
 {
     start(",\"tty\":true");
     runtime_rig_turn(&rig);
@@ -84,7 +84,7 @@ RUNTIME_TEST(by_a_key_on_a_terminal)
 }
 
 /* Whoever types behind the end is told so, and nothing is recorded. */
-RUNTIME_TEST(nothing_behind_the_end)
+RUNTIME_TEST(input_after_the_end_is_refused)
 {
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat; sleep 1000\",\"background\":true}");
     runtime_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\"p1\",\"eof\":true}");
@@ -99,7 +99,7 @@ RUNTIME_TEST(nothing_behind_the_end)
 }
 
 /* Whatever way a program is named by, what it gets is recorded. */
-RUNTIME_TEST(what_is_typed_is_recorded)
+RUNTIME_TEST(typed_input_is_recorded)
 {
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat\",\"background\":true}");
     runtime_rig_call(&rig, "c2", "workspace_write_stdin", "{\"session_id\":\" p1 \",\"chars\":\"a\\n\"}");
@@ -112,7 +112,7 @@ RUNTIME_TEST(what_is_typed_is_recorded)
 }
 
 /* What is too much for a program's arguments is said as what it is. */
-RUNTIME_TEST(a_command_that_is_too_long)
+RUNTIME_TEST(a_too_long_command_is_refused)
 {
     CLEANUP(free) char *blanks = xmalloc(200000);
     memset(blanks, ' ', 200000);

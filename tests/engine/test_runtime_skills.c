@@ -59,7 +59,7 @@ RUNTIME_TEST(variables_do_not_choose_programs)
 }
 
 /* Where nothing is checked there is nothing to keep, and other names are given on in any case. */
-RUNTIME_TEST(other_variables_are_given_on)
+RUNTIME_TEST(other_variables_reach_the_program)
 {
     static const char *const allow[] = {"printenv", NULL};
     write_skill("skills/s", "s");
@@ -105,7 +105,7 @@ static void make_other(const char *folder)
     scratch_write(&rig.turn.scratch, secret, "TOKEN=secret\n");
 }
 
-RUNTIME_TEST(a_project_has_no_skills_elsewhere)
+RUNTIME_TEST(skills_linked_from_outside_the_project_are_left_out)
 {
     make_other("other");
     write_skill("work/.keyturn/skills/own", "own");
@@ -121,7 +121,7 @@ RUNTIME_TEST(a_project_has_no_skills_elsewhere)
     assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[1].why"), "it is a link that leads outside the project");
 }
 
-RUNTIME_TEST(nor_all_of_its_skills)
+RUNTIME_TEST(a_linked_skills_folder_is_left_out)
 {
     make_other("others/priv");
     turn_rig_file(&rig.turn, ".keyturn/x", "x");
@@ -132,7 +132,7 @@ RUNTIME_TEST(nor_all_of_its_skills)
 }
 
 /* Those of the project are used like any other, and have the first word. */
-RUNTIME_TEST(skills_of_a_project)
+RUNTIME_TEST(skills_of_a_project_are_listed_and_run)
 {
     write_skill("work/.keyturn/skills/own", "own");
     write_skill("work/tools/near", "near");

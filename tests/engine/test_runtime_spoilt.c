@@ -28,7 +28,7 @@ static void expect_warning(const char *call, const char *warning)
     assert_string_equal(runtime_rig_of(&rig, call, "warning"), warning);
 }
 
-RUNTIME_TEST(what_is_in_the_way_is_moved)
+RUNTIME_TEST(files_in_the_way_of_workspace_folders_are_moved)
 {
     turn_rig_file(&rig.turn, "a.txt", "one\n");
     runtime_rig_open(&rig);
@@ -80,7 +80,7 @@ RUNTIME_TEST(code_finds_its_folder)
 }
 
 /* What killed a block, and what it left, is told of it. */
-RUNTIME_TEST(how_code_ended)
+RUNTIME_TEST(signals_and_leftover_processes_of_code_are_reported)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "b1", "run_code",
@@ -91,7 +91,7 @@ RUNTIME_TEST(how_code_ended)
     assert_non_null(strstr(blocks, " sleep\"]"));
 }
 
-RUNTIME_TEST(metadata_is_made_anew)
+RUNTIME_TEST(broken_metadata_is_replaced)
 {
     static const char *const spoils[] = {"mkfifo metadata.json", "mkdir metadata.json", "ln -s /etc metadata.json",
                                          "ln -s metadata.json metadata.json", "ln -s work metadata.json"};
@@ -113,7 +113,7 @@ RUNTIME_TEST(metadata_is_made_anew)
     expect_warning("e1", "metadata.json blocked a folder and was renamed to metadata.json.1");
 }
 
-RUNTIME_TEST(links_by_the_paths_of_programs)
+RUNTIME_TEST(links_are_resolved_by_the_paths_of_programs)
 {
     rig.turn.answer = turn_rig_say_yes;
     runtime_rig_open(&rig);
@@ -135,7 +135,7 @@ RUNTIME_TEST(links_by_the_paths_of_programs)
 }
 
 /* A file that no room was left for is not binary: nobody looked at it. */
-RUNTIME_TEST(what_was_not_read_is_not_shown)
+RUNTIME_TEST(files_beyond_the_limit_are_marked_as_not_shown)
 {
     runtime_rig_open(&rig);
     exec("c1", "echo one > out/a; echo two > out/b");

@@ -125,7 +125,7 @@ RUNTIME_TEST(long_paths_are_bounded)
     assert_int_equal(number("work", "count"), 6 * 91);
 }
 
-RUNTIME_TEST(what_is_no_file_says_so)
+RUNTIME_TEST(entries_have_their_kind_and_target)
 {
     runtime_rig_open(&rig);
     run("mkfifo work/p; ln -s ../out/none work/l; ln -s $(printf '%0300d' 0) work/long; "
@@ -149,7 +149,7 @@ RUNTIME_TEST(a_shut_folder_is_counted)
 
 /* ---- while programs run ---- */
 
-RUNTIME_TEST(a_workspace_is_told_when_it_is_made)
+RUNTIME_TEST(a_new_workspace_is_recorded)
 {
     runtime_rig_open(&rig);
     run("echo hi > out/hi; echo hi");
@@ -171,7 +171,7 @@ static bool is_over(struct runtime_rig *now)
     return turn_rig_count(&now->turn, EVENT_PROGRAM_ENDED) > 0;
 }
 
-RUNTIME_TEST(what_a_program_writes_is_told_while_it_runs)
+RUNTIME_TEST(files_are_reported_while_their_program_runs)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(
@@ -193,7 +193,7 @@ RUNTIME_TEST(a_command_that_is_waited_for_is_watched_too)
     assert_true(seen);
 }
 
-RUNTIME_TEST(what_does_not_change_is_not_told)
+RUNTIME_TEST(unchanged_state_is_not_emitted)
 {
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"sleep 5\",\"background\":true}");

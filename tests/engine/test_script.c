@@ -146,7 +146,7 @@ SCRIPT_TEST(arguments_are_checked)
 }
 
 /* Whatever stands in the environment of a harness: a model has only what somebody declared. */
-SCRIPT_TEST(secrets_that_nobody_declared)
+SCRIPT_TEST(undeclared_secrets_are_refused)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -164,7 +164,7 @@ SCRIPT_TEST(secrets_that_nobody_declared)
 
 /* ---- no box ---- */
 
-SCRIPT_TEST(no_pool)
+SCRIPT_TEST(without_a_pool_scripts_fail)
 {
     struct script_rig *f = *state;
     f->rig.config.pool = NULL;
@@ -180,7 +180,7 @@ SCRIPT_TEST(no_box_can_be_made)
     assert_string_equal(error(f), "no sandbox: bwrap is not installed");
 }
 
-SCRIPT_TEST(waiting_is_told_and_counts)
+SCRIPT_TEST(waiting_for_a_sandbox_is_reported_and_charged)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -195,7 +195,7 @@ SCRIPT_TEST(waiting_is_told_and_counts)
     assert_true(f->named_timeout_s == 10); /* a timeout names what was asked for */
 }
 
-SCRIPT_TEST(waiting_too_long)
+SCRIPT_TEST(waiting_too_long_is_a_timeout)
 {
     struct script_rig *f = *state;
     f->pool.ready_after_ms = 20000;
@@ -227,7 +227,7 @@ SCRIPT_TEST(the_shortest_time_is_enough)
 
 /* ---- time, and the user ---- */
 
-SCRIPT_TEST(a_script_that_is_silent)
+SCRIPT_TEST(a_silent_script_times_out)
 {
     struct script_rig *f = *state;
     run(f, "{\"script\":\"x\",\"timeout\":10}");
@@ -260,7 +260,7 @@ SCRIPT_TEST(the_turns_deadline_ends_the_wait_for_a_box)
     assert_int_equal(f->pool.forgotten, 1);
 }
 
-SCRIPT_TEST(default_timeout)
+SCRIPT_TEST(scripts_have_a_default_timeout)
 {
     struct script_rig *f = *state;
     f->answers = works;
@@ -350,13 +350,13 @@ static void run_again(struct script_rig *f, void (*answers)(struct fake_channel 
     made_release(&made);
 }
 
-SCRIPT_TEST(run_again_its_name_and_its_time_do_not_count)
+SCRIPT_TEST(replay_ignores_script_name_and_time)
 {
     struct script_rig *f = *state;
     run_again(f, works_quickly, NULL);
 }
 
-SCRIPT_TEST(run_again_its_result_counts)
+SCRIPT_TEST(replay_compares_the_result)
 {
     struct script_rig *f = *state;
     run_again(f, finds_another, "result.output.final_data.answer");

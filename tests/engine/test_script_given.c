@@ -73,7 +73,7 @@ static const char *effect_with(struct script_rig *f, size_t count, const char *i
     }
 }
 
-SCRIPT_TEST(a_call_may_do_what_its_tools_may)
+SCRIPT_TEST(a_call_has_the_strongest_effect_of_its_tools)
 {
     static const struct {
         const char *tools, *effect;
@@ -129,7 +129,7 @@ static void have_tools(struct script_rig *f)
     f->pool.tools.count = COUNT_OF(known);
 }
 
-SCRIPT_TEST(tools_that_destroy_are_asked_about)
+SCRIPT_TEST(destructive_tools_need_approval)
 {
     struct script_rig *f = *state;
     have_tools(f);
@@ -209,7 +209,7 @@ static const char *plan_looking(struct script_rig *f)
 #define TOGETHER \
     "[{\"index\":1,\"mode\":\"parallel\",\"calls\":[\"c1\",\"c2\"],\"why\":\"last call\",\"effect\":\"READ_ONLY\"}]"
 
-SCRIPT_TEST(the_plan_is_the_same_whoever_comes_first)
+SCRIPT_TEST(the_plan_does_not_depend_on_what_is_ready_first)
 {
     struct script_rig *f = *state;
     assert_string_equal(plan_looking(f), TOGETHER); /* the sandbox */
@@ -294,17 +294,17 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
 }
 
 /* A call may do what it was recorded to be able to: it stays in its wave. */
-SCRIPT_TEST(run_again_without_a_sandbox_its_effect_stays)
+SCRIPT_TEST(replay_without_a_sandbox_keeps_the_effect)
 {
     run_again(*state, true, 0, "[\"c0\",\"c1\",\"c2\"]");
 }
 
-SCRIPT_TEST(run_again_what_was_unknown_stays_so)
+SCRIPT_TEST(replay_keeps_an_unknown_effect)
 {
     run_again(*state, false, 0, "runs alone: effect unknown");
 }
 
-SCRIPT_TEST(run_again_what_never_started_stays_in_its_wave)
+SCRIPT_TEST(replay_keeps_an_unstarted_call_in_its_wave)
 {
     run_again(*state, true, 1, "[\"c0\",\"c1\",\"c2\"]");
 }

@@ -157,7 +157,7 @@ static char *messages_text(const struct message_list *messages)
 }
 
 /* Left right after the event: the next request is the one that was made then. */
-TEST(recording_goes_on_from_the_smaller_messages)
+TEST(resumed_session_starts_from_the_compacted_messages)
 {
     struct long_turn first, second;
     struct err err = ERR_INIT;
@@ -338,7 +338,7 @@ TEST(each_turn_has_the_tools_that_were_there_when_it_began)
     coming_release(&coming);
 }
 
-TEST(a_recording_of_it_goes_the_same_way)
+TEST(replay_has_the_tools_of_each_turn)
 {
     struct made made;
     struct again again;

@@ -105,7 +105,7 @@ WRITE_TEST(the_gate_is_looked_at_again_before_the_write)
     assert_file(f, "old\n");
 }
 
-WRITE_TEST(a_commit_is_told_even_when_the_gate_closed_meanwhile)
+WRITE_TEST(a_commit_is_recorded_even_if_the_gate_closes)
 {
     struct writing *f = *state;
     f->tool.confirmed_ms = 1000;

@@ -222,7 +222,7 @@ static void check_answers(enum question_state state, bool tool_writes)
     scene_end(&scene, written ? after : state == Q_RUNNING ? theirs : before);
 }
 
-TEST(answers_are_taken_only_while_a_person_is_asked)
+TEST(answers_are_accepted_only_while_a_question_is_open)
 {
     static const enum question_state states[] = {Q_DIFFING, Q_GATE, Q_OPEN, Q_CHECKING, Q_COMMITTING, Q_RUNNING};
     for (size_t i = 0; i < COUNT_OF(states); i++)
@@ -239,7 +239,7 @@ static void let_time_pass(struct scene *scene)
 }
 
 /* While something is compared or asked the clocks stand still: no time is anybody's. */
-TEST(time_that_passes_while_the_files_are_compared_is_nobodys)
+TEST(time_to_compute_the_diff_is_not_charged)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass};
     scene_run(&scene);
@@ -268,7 +268,7 @@ TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
 }
 
 /* Before the question is asked there is nothing to answer in the journal. */
-TEST(a_call_that_ends_while_the_files_are_compared_was_not_asked_about)
+TEST(a_call_that_ends_during_the_diff_opens_no_question)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass, .open_late = true, .clock_runs_while_asking = true};
     scene_run(&scene);

@@ -287,7 +287,7 @@ static void pass_time_of_big_diff(struct big_diff *big)
     fake_clock_advance(&big->rig.clock, SECONDS(10));
 }
 
-TEST(diff_of_a_question_that_is_gone_is_dropped)
+TEST(diff_of_an_expired_question_is_discarded)
 {
     struct big_diff big;
     big_diff_run(&big, pass_time_of_big_diff);
@@ -317,7 +317,7 @@ static void cancel_second_question(struct loop_task *task)
     turn_rig_submit(watched, &(struct intent){.type = INTENT_CANCEL});
 }
 
-TEST(canceled_before_the_question_without_undo_is_asked)
+TEST(cancel_before_the_question_about_a_write_without_undo)
 {
     struct turn_rig rig;
     struct loop_task task = {0};
@@ -344,7 +344,7 @@ TEST(canceled_before_the_question_without_undo_is_asked)
 
 /* Undo */
 
-TEST(undo_that_cannot_keep_what_it_replaces_is_not_done)
+TEST(undo_is_refused_if_it_cannot_keep_the_replaced_bytes)
 {
     struct turn_rig rig;
     struct rlimit usual;

@@ -75,7 +75,7 @@ static void run_rich(struct strbuf *journal)
     rich_turn_release(&rich);
 }
 
-TEST(rich_turn)
+TEST(lines_of_a_rich_turn)
 {
     check_turn("turn_rich", run_rich);
 }
@@ -92,7 +92,7 @@ static void run_stepping(struct strbuf *journal)
     rich_turn_release(&rich);
 }
 
-TEST(stepped_turn)
+TEST(lines_of_a_stepped_turn)
 {
     check_turn("turn_stepped", run_stepping);
 }
@@ -178,7 +178,7 @@ static void run_trouble(struct strbuf *journal)
     fake_tool_release(&slow);
 }
 
-TEST(turn_with_trouble)
+TEST(lines_of_a_turn_with_failures)
 {
     check_turn("turn_trouble", run_trouble);
 }
@@ -220,7 +220,7 @@ static void run_held(struct strbuf *journal)
     turn_check_end(&rig);
 }
 
-TEST(held_turn)
+TEST(lines_of_a_paused_turn)
 {
     check_turn("turn_held", run_held);
 }
@@ -239,7 +239,7 @@ static void run_script(struct strbuf *journal)
     tear_down(&state);
 }
 
-TEST(turn_with_a_script)
+TEST(lines_of_a_turn_with_a_script)
 {
     check_turn("turn_script", run_script);
 }

@@ -256,7 +256,7 @@ TEST(controls_get_through)
 #endif
 }
 
-TEST(both_variants)
+TEST(both_filter_variants_match_the_table)
 {
     skip_in_a_container();
     int bare[ANSWERS], answers[ANSWERS];
@@ -282,7 +282,7 @@ static bool memory_is_grouped(void)
     return grouped;
 }
 
-TEST(programs_have_it)
+TEST(programs_run_with_the_filter)
 {
     int bare[ANSWERS], answers[ANSWERS];
     make_bare(NULL, bare);

@@ -72,7 +72,7 @@ TEST_WITH(leaving_is_an_error_with_its_code, set_up, tear_down)
     ends("import traceback\ntraceback.TracebackException = None\n1/0", 5, "error ZeroDivisionError\n");
 }
 
-TEST_WITH(a_crash_is_told_by_its_signal, set_up, tear_down)
+TEST_WITH(a_crash_is_reported_by_its_signal, set_up, tear_down)
 {
     harness_rig_start(&rig);
     ends("import os; os.abort()", 5, "error Script aborted its process (SIGABRT)\n");

@@ -34,7 +34,7 @@ static void says_with(const char *files, const char *script, const char *expecte
     "import os\n" \
     "emit_result(sorted(os.path.join(d, f)[2:] for d, _, n in os.walk('.') for f in n))"
 
-TEST_WITH(they_are_there_and_hold_what_was_sent, set_up, tear_down)
+TEST_WITH(files_arrive_with_the_content_that_was_sent, set_up, tear_down)
 {
     says_with("[{\"path\":\"a b/\xc3\xa4/c.bin\",\"base64\":\"AAH+/w==\"},{\"path\":\"empty\",\"base64\":\"\"}]",
               "emit_result([list(open('a b/\xc3\xa4/c.bin', 'rb').read()), open('empty').read()])",
@@ -78,7 +78,7 @@ TEST_WITH(nothing_is_written_where_something_is, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result(open('a').read())", 10), "result \"mine\"\ndone\n");
 }
 
-TEST_WITH(refusals, set_up, tear_down)
+TEST_WITH(wrong_file_lists_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *files, *message;
@@ -102,7 +102,7 @@ TEST_WITH(refusals, set_up, tear_down)
     says_with("[]", LIST, "result []\ndone\n");
 }
 
-TEST_WITH(too_many, set_up, tear_down)
+TEST_WITH(too_many_files_are_refused, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
     strbuf_addch(&files, '[');

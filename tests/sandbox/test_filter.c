@@ -96,14 +96,14 @@ static int fork_and_wait(const void *unused)
     return pid < 0 ? errno : waitpid(pid, NULL, 0) == pid ? 0 : ECHILD;
 }
 
-TEST(fork)
+TEST(fork_is_refused)
 {
     assert_int_equal(inside(&filtered, fork_and_wait, NULL), EPERM);
     assert_int_equal(inside(&unfiltered, fork_and_wait, NULL), 0);
 }
 
 /* What the reader of a file may do to it goes through only where files are protected otherwise. */
-TEST(what_readers_may_do)
+TEST(metadata_calls_pass_only_where_files_are_read_only)
 {
     static const char *const names[] = {"fchmod", "fchown", "utimensat"};
     struct sandbox_options protected = filtered;
@@ -115,7 +115,7 @@ TEST(what_readers_may_do)
     }
 }
 
-TEST(other_tables_of_calls)
+TEST(other_system_call_tables_are_refused)
 {
 #ifdef __x86_64__
     struct attempt x32 = {0x40000000 | SYS_getppid, {0}};
@@ -142,7 +142,7 @@ static void expect(struct attempt call, const char *what, int expected)
 #define REFUSED(name, ...)       expect((struct attempt){SYS_##name, {__VA_ARGS__}}, #name " " #__VA_ARGS__, EPERM)
 #define REACHED(name, code, ...) expect((struct attempt){SYS_##name, {__VA_ARGS__}}, #name " " #__VA_ARGS__, code)
 
-TEST(arguments)
+TEST(calls_are_refused_by_their_arguments)
 {
     REACHED(fcntl, EBADF, -1, F_GETFL);
     REACHED(fcntl, EBADF, -1, GARBAGE | F_SETFL, 0);
@@ -249,7 +249,7 @@ static int talk_to_oneself(const void *unused)
     return c == 'x' ? 0 : EPROTO;
 }
 
-TEST(what_is_allowed_works)
+TEST(threads_and_sockets_work)
 {
     assert_int_equal(inside(&filtered, start_thread, NULL), 0);
     assert_int_equal(inside(&filtered, talk_to_oneself, NULL), 0);

@@ -137,7 +137,7 @@ TEST(the_command_is_the_other_user)
     assert_string_equal(said, wanted);
 }
 
-TEST(only_what_is_shown_is_seen)
+TEST(only_bound_paths_are_visible)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *shown = in_shut("shown"), *alone = in_shut("alone");
@@ -159,7 +159,7 @@ TEST(only_what_is_shown_is_seen)
     assert_int_equal(unlink(made), 0);
 }
 
-TEST(what_is_lent_is_read_and_not_written)
+TEST(bound_folders_are_read_only)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *lent = in_shut("lent"), *work = in_shut("lent/work");
@@ -172,7 +172,7 @@ TEST(what_is_lent_is_read_and_not_written)
     assert_string_equal(both, "lentkept\nmade\n");
 }
 
-TEST(links_lead_there)
+TEST(links_lead_to_bound_folders)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *link = xasprintf("%s/l", top), *through = xasprintf("%s/l/file", top);
@@ -191,7 +191,7 @@ TEST(standard_files_can_be_opened_again)
     assert_string_equal(said, "again\n");
 }
 
-TEST(mistakes_are_told)
+TEST(wrong_arguments_are_reported)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(free) char *gone = in_shut("gone");

@@ -135,7 +135,7 @@ static void allowed(int (*what)(const void *), const char *path)
         fail_msg("%s: %s", path, strerror(got));
 }
 
-TEST(files_that_are_allowed)
+TEST(allowed_files_can_be_opened)
 {
     CLEANUP(free) char *made = scratch_path(&work, "made"), *tool = scratch_path(&tools, "tool.py");
     allowed(write_file, made);
@@ -151,7 +151,7 @@ TEST(files_that_are_allowed)
     allowed(list_folder, "/usr");
 }
 
-TEST(files_that_are_not)
+TEST(other_files_are_refused)
 {
     CLEANUP(free) char *secret = scratch_path(&outside, "secret"), *tool = scratch_path(&tools, "tool.py");
     CLEANUP(free) char *fifo = scratch_path(&work, "fifo"), *link_name = scratch_path(&work, "link");
@@ -185,7 +185,7 @@ static int connect_abstract(const void *name)
     return connect(fd, (struct sockaddr *)&address, length) < 0 ? errno : 0;
 }
 
-TEST(beyond_files)
+TEST(abstract_sockets_and_signals_are_blocked)
 {
     struct sockaddr_un address = {AF_UNIX, ""};
     socklen_t length = sizeof(address);
@@ -238,7 +238,7 @@ static void limited(int (*what)(const void *), const void *argument, int code)
     assert_int_equal(inside(&nothing, what, argument), 0);
 }
 
-TEST(limits)
+TEST(resource_limits_hold)
 {
     CLEANUP(free) char *far = scratch_path(&work, "far");
     struct rlimit core;
@@ -286,7 +286,7 @@ static int burn(void)
 }
 
 /* The limit on processor time is set from outside, on a child that has entered all layers already. */
-TEST(processor_time)
+TEST(processor_time_is_limited)
 {
     struct err err = ERR_INIT;
     struct sandbox *sandbox = sandbox_prepare(&everything, &err);
@@ -327,7 +327,7 @@ static void expect_told(const struct sandbox_options *options, const char *text)
     sandbox_free(sandbox);
 }
 
-TEST(what_is_told)
+TEST(active_layers_are_reported)
 {
     expect_told(&everything, "{\"no_new_privs\":true,\"rlimits\":true,\"landlock\":");
     expect_told(&everything, ",\"seccomp\":true,\"readonly\":false,\"workspace_mb\":0}");

@@ -93,7 +93,7 @@ static void expect_told(const char *host, unsigned port)
 
 /* ---- what is listed is reached ---- */
 
-TEST(curl)
+TEST(curl_works_through_the_forwarder)
 {
     open_listed();
     expect("curl -sS http://127.0.0.1:$HTTP/hello", "hello\n");
@@ -119,7 +119,7 @@ TEST(https_through_a_tunnel)
     program_rig_close(&rig);
 }
 
-TEST(other_clients)
+TEST(other_clients_work_through_the_forwarder)
 {
     open_listed();
     expect("git clone -q http://127.0.0.1:$HTTP/repo.git got && cat got/file", "versioned\n");
@@ -212,7 +212,7 @@ TEST(loopback_is_never_public)
 }
 
 /* A server of its own is reached as ever: where the list says nothing of loopback, nothing there is forwarded. */
-TEST(its_own_loopback)
+TEST(programs_have_their_own_loopback)
 {
     open_with((const char *const[]){"*", NULL});
     expect("echo mine > m; /usr/bin/python3 -m http.server -b 127.0.0.1 8123 >/dev/null 2>&1 & "
@@ -221,7 +221,7 @@ TEST(its_own_loopback)
     program_rig_close(&rig);
 }
 
-TEST(without_a_list_there_is_none)
+TEST(without_a_host_list_programs_have_no_network)
 {
     open_with((const char *const[]){NULL});
     expect("env | grep -i -c proxy; curl -sS -m 5 http://127.0.0.1:$HTTP/hello >/dev/null 2>&1 || echo none",
@@ -230,7 +230,7 @@ TEST(without_a_list_there_is_none)
 }
 
 /* A connection that is open when the program ends is told of, before the end is. */
-TEST(what_is_open_ends_with_the_program)
+TEST(open_connections_end_with_the_program)
 {
     open_listed();
     expect("/usr/bin/python3 -c '\n"

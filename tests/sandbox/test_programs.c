@@ -82,7 +82,7 @@ TEST(a_bomb_is_bounded_and_gone)
     drop_bomb(0);
 }
 
-TEST(nothing_is_left)
+TEST(no_process_outlives_the_program)
 {
     open_with(engine);
     sh("setsid sleep 98772.$MARK & (setsid sleep 98772.$MARK &); sleep 0.3", (struct program_limits){0});
@@ -117,7 +117,7 @@ TEST(it_may_write_where_it_starts)
 }
 
 /* Whatever a program does to the place, what is lent there stays as it is and is seen again. */
-TEST(what_is_lent_stays)
+TEST(bound_folders_stay_as_they_are)
 {
     open_with(engine);
     rig.ws->lends = true;
@@ -140,7 +140,7 @@ TEST(what_is_lent_stays)
     program_rig_close(&rig);
 }
 
-TEST(on_a_terminal)
+TEST(programs_run_on_a_terminal)
 {
     struct err err = ERR_INIT;
     open_with(engine);
@@ -157,7 +157,7 @@ TEST(on_a_terminal)
 }
 
 /* In every engine the same, and nothing that the engine says is the program's. */
-TEST(how_it_ends)
+TEST(exit_codes_and_signals_are_reported)
 {
     open_with(engine);
     sh("echo mine >&2; kill -KILL $$", (struct program_limits){0});
@@ -175,7 +175,7 @@ TEST(how_it_ends)
 }
 
 /* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
-TEST(what_is_shut_is_in_nobodys_way)
+TEST(folders_closed_by_a_program_block_nothing)
 {
     open_with(engine);
     rig.ws->policy.max_disk_bytes = 8 << 20;

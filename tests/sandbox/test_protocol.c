@@ -55,7 +55,7 @@ static const char *answer(const char *line)
     return arena_memdup0(&rig.arena, told.buf, told.len);
 }
 
-TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
+TEST_WITH(ready_names_tools_process_and_layers, set_up, tear_down)
 {
     CLEANUP(strbuf) struct strbuf tools = STRBUF_INIT;
     scratch_write(&rig.scratch, "tools/b.py", "def second(): pass\ndef _own(): pass\nLIMIT = 3\nclass Kind: pass\n");
@@ -76,7 +76,7 @@ TEST_WITH(ready_tells_tools_process_and_layers, set_up, tear_down)
     assert_int_equal(harness_rig_end(&rig), 0);
 }
 
-TEST_WITH(layers_that_are_left_off_are_told, set_up, tear_down)
+TEST_WITH(disabled_layers_are_reported, set_up, tear_down)
 {
     rig.options[0] = "--no-seccomp";
     rig.options[1] = "--no-landlock";
@@ -111,7 +111,7 @@ TEST_WITH(events_come_in_the_order_they_were_made_in, set_up, tear_down)
     says("", "done\n");
 }
 
-TEST_WITH(each_script_begins_anew, set_up, tear_down)
+TEST_WITH(each_script_starts_with_a_fresh_state, set_up, tear_down)
 {
     harness_rig_start(&rig);
     says("leak = 41; import builtins, os, sys; builtins.len = None; os.environ['X'] = '1'; sys.modules['json'] = None; "
@@ -192,7 +192,7 @@ TEST_WITH(coroutines_in_disguise_need_no_await, set_up, tear_down)
          "result 11\ndone\n");
 }
 
-TEST_WITH(threads_that_tools_leave_are_told_and_not_waited_for, set_up, tear_down)
+TEST_WITH(threads_left_by_tools_are_reported_and_not_awaited, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/pool.py",
                   "from concurrent.futures import ThreadPoolExecutor\n"
@@ -221,7 +221,7 @@ static void expect_note(const char *message)
     assert_string_equal(json_str(json_get(event, "message"), ""), message);
 }
 
-TEST_WITH(a_request_does_not_wait_for_ever_for_a_child, set_up, tear_down)
+TEST_WITH(a_request_waits_a_bounded_time_for_a_child, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/block.py",
                   "import os, threading, time\n"
@@ -236,7 +236,7 @@ TEST_WITH(a_request_does_not_wait_for_ever_for_a_child, set_up, tear_down)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-TEST_WITH(a_tool_file_that_does_not_load_is_told_and_the_others_load, set_up, tear_down)
+TEST_WITH(a_broken_tool_file_is_reported_and_the_others_load, set_up, tear_down)
 {
     static const char *const told[] = {"a_syntax.py", "SyntaxError", "b_exit.py",
                                        "exit",        "c_raises.py", "ZeroDivisionError"};
@@ -258,7 +258,7 @@ TEST_WITH(a_tool_file_that_does_not_load_is_told_and_the_others_load, set_up, te
     says("emit_result(f())", "error NameError: name 'early' is not defined\ndone\n");
 }
 
-TEST_WITH(no_tools_folder_is_told, set_up, tear_down)
+TEST_WITH(a_missing_tools_folder_is_reported, set_up, tear_down)
 {
     scratch_remove(&rig.scratch, "tools");
     harness_rig_start(&rig);
@@ -430,7 +430,7 @@ static void read_error_line(char *line, size_t room)
     line[count > 0 ? count : 0] = '\0';
 }
 
-TEST_WITH(wrong_usage_is_told_on_one_line, set_up, tear_down)
+TEST_WITH(wrong_usage_prints_one_line, set_up, tear_down)
 {
     static const struct {
         const char *option, *told;

@@ -64,7 +64,7 @@ TEST_WITH(missing_secrets_are_all_named, set_up, tear_down)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-TEST_WITH(a_script_sees_the_secrets_it_asked_for, set_up, tear_down)
+TEST_WITH(a_script_sees_the_secrets_it_declared, set_up, tear_down)
 {
     const char *all = "import os\nemit_result(sorted(os.environ))";
     harness_rig_start(&rig);
@@ -347,7 +347,7 @@ TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
 
 /* A pipe is answered in full; where the engine says that the end of input is the host's, nothing outlives it, whoever
  * holds the other end of the output, and however many requests wait. */
-TEST_WITH(the_end_of_input_ends_what_runs_where_it_is_asked_to, set_up, tear_down)
+TEST_WITH(end_of_input_ends_the_running_script_if_configured, set_up, tear_down)
 {
     CLEANUP(free) char *quick = harness_request("q", "import time; time.sleep(0.3); emit_result(1)", 5, NULL);
     CLEANUP(free) char *slow = harness_request("s", "print('on')\nimport time; time.sleep(60)", 60, NULL);

@@ -71,7 +71,7 @@ TEST_WITH(a_script_sees_the_tools_it_named, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result(fetch())", 10), "result 4\ndone\n");
 }
 
-TEST_WITH(refusals, set_up, tear_down)
+TEST_WITH(wrong_tool_lists_are_refused, set_up, tear_down)
 {
     harness_rig_start(&rig);
     says_with("[\"look\",\"burn\"]", "emit_result(1)",
@@ -154,7 +154,7 @@ TEST_WITH(files_can_be_left_out_by_name, set_up, tear_down)
 
 /* A function counts by the file that defines it, and a file by the strongest that it can call: whoever imports one that
  * may destroy, now or when it is called, or only names it, may destroy. */
-TEST_WITH(what_a_file_imports_counts, set_up, tear_down)
+TEST_WITH(effects_of_imported_files_count, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/d_wipe.py",
                   "EFFECT = 'DESTRUCTIVE'\ndef wipe(): return 'wiped'\nclass Wiper: pass\n");

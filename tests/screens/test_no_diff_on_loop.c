@@ -33,12 +33,12 @@ static void run(const char *script, int times, const char *intent)
     assert_int_equal(on_pool, times);
 }
 
-TEST(shown_and_approved)
+TEST(approving_computes_no_diff_on_the_loop)
 {
     run("fixture edited-approval\nlive\nkeys y\n", 1, "intent approve everything");
 }
 
-TEST(some_hunks_chosen)
+TEST(choosing_hunks_computes_no_diff_on_the_loop)
 {
     run("fixture partial-approval\nlive\nkeys ] Space [ y\n", 1, "intent approve [");
 }
@@ -55,13 +55,13 @@ TEST(the_users_own_version_without_a_hunk)
 }
 
 /* The same, and what the model is told once more. */
-TEST(asked_again_because_the_old_bytes_cannot_be_kept)
+TEST(a_question_about_undo_computes_no_diff_on_the_loop)
 {
     run("fixture edited-approval\nlive\nno-undo\neditor A description of my own\\n\nkeys e y\nwait 1\nkeys y\n", 4,
         ", edited");
 }
 
-TEST(asked_again_because_the_file_changed)
+TEST(a_repeated_question_computes_no_diff_on_the_loop)
 {
     run("fixture partial-approval\nlive\nfile TODO.md # To do\\n\nkeys y\nwait 1\nkeys y\n", 2,
         "intent approve everything");

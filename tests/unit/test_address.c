@@ -38,7 +38,7 @@ TEST(forms_of_one_address)
     }
 }
 
-TEST(kinds)
+TEST(kinds_of_addresses_are_recognized)
 {
     static const struct {
         const char *address;
@@ -103,7 +103,7 @@ TEST(kinds)
     }
 }
 
-TEST(networks)
+TEST(networks_contain_their_addresses)
 {
     struct address network, inside, outside;
     address_parse(&network, "10.128.0.0");
@@ -117,7 +117,7 @@ TEST(networks)
     assert_true(address_within(&network, &network, 128));
 }
 
-TEST(sockets)
+TEST(socket_addresses_are_converted)
 {
     static const char *const texts[] = {"192.0.2.7", "2001:db8::7"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {

@@ -74,7 +74,7 @@ TEST(call_is_complete_only_if_the_stream_marks_it)
     becomes(&dialect_anthropic, A_CALL A_STOP A_END("tool_use"), "call=t/f/{} stop=tool_use usage=0/0/0/0");
 }
 
-TEST(errors_in_the_stream_say_what_the_api_said)
+TEST(errors_in_the_stream_quote_the_api)
 {
     becomes(
         &dialect_anthropic,
@@ -141,7 +141,7 @@ TEST(texts_around_another_block_stand_apart)
 #define O_CALLS(pieces)  "\"tool_calls\":[" pieces "]"
 #define O_DONE           "data: [DONE]\n\n"
 
-TEST(calls_are_separate_however_a_server_numbers_them)
+TEST(calls_are_separate_with_any_numbering)
 {
     const char *two = "call=a/f/{\"x\":1} call=b/g/{\"y\":2} stop=tool_use usage=0/0/0/0";
     /* no index at all */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-TEST(alignment)
+TEST(pieces_are_aligned)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     for (size_t i = 0; i < 2000; i++) {
@@ -35,7 +35,7 @@ TEST(pieces_do_not_overlap)
             assert_int_equal(pieces[i][k], i % 251);
 }
 
-TEST(texts)
+TEST(texts_are_copied)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     char *first = arena_strdup(&arena, "first");

@@ -213,7 +213,7 @@ TEST_WITH(the_error_goes_back, set_up, tear_down)
     assert_int_equal(f->model->requests[1].step, 2);
 }
 
-TEST_WITH(what_scripts_have, set_up, tear_down)
+TEST_WITH(the_model_reads_tools_and_secrets_of_scripts, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->options.tools = &(struct toolset){
@@ -225,7 +225,7 @@ TEST_WITH(what_scripts_have, set_up, tear_down)
     assert_holds(rules_told(f), "In os.environ are: A_KEY, B_KEY\n");
 }
 
-TEST_WITH(what_counts_as_a_script, set_up, tear_down)
+TEST_WITH(scripts_are_found_in_answers, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -290,7 +290,7 @@ TEST_WITH(answers_without_a_script_end_with_the_attempts, set_up, tear_down)
 
 /* ---- INTERACTIVE ---- */
 
-TEST_WITH(steps, set_up, tear_down)
+TEST_WITH(an_interactive_run_has_several_steps, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "```python\nemit_part([1])\n```");
@@ -308,7 +308,7 @@ TEST_WITH(steps, set_up, tear_down)
     assert_holds(rules_told(f), "step by step");
 }
 
-TEST_WITH(what_a_step_said_is_bounded, set_up, tear_down)
+TEST_WITH(output_of_a_step_is_bounded, set_up, tear_down)
 {
     struct fixture *f = *state;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -340,7 +340,7 @@ static void fails(struct fixture *f, const char *error, bool retryable, int64_t 
     answer->retry_after_ms = retry_after_ms;
 }
 
-TEST_WITH(it_is_asked_again, set_up, tear_down)
+TEST_WITH(a_failed_request_is_repeated, set_up, tear_down)
 {
     struct fixture *f = *state;
     fails(f, "overloaded", true, -1);
@@ -358,7 +358,7 @@ TEST_WITH(it_is_asked_again, set_up, tear_down)
     assert_int_equal(f->model->requests[2].at_us, 3500000);
 }
 
-TEST_WITH(not_for_ever, set_up, tear_down)
+TEST_WITH(requests_are_repeated_a_few_times_only, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->model->repeat_last = true;
@@ -377,7 +377,7 @@ TEST_WITH(no_retry_if_it_cannot_help, set_up, tear_down)
     assert_null(f->record.closing);
 }
 
-TEST_WITH(nor_when_it_wants_to_be_left_alone, set_up, tear_down)
+TEST_WITH(no_retry_if_the_requested_delay_is_too_long, set_up, tear_down)
 {
     struct fixture *f = *state;
     fails(f, "overloaded", true, 3600000);

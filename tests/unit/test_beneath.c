@@ -61,7 +61,7 @@ static void expect_refusal(const char *path, int code, const char *text)
     assert_int_equal(out.len, 0);
 }
 
-TEST_WITH(clean, setup, teardown)
+TEST_WITH(paths_are_cleaned, setup, teardown)
 {
     static const char *const good[][2] = {
         {"a", "a"},
@@ -119,7 +119,7 @@ TEST_WITH(root_of_everything, setup, teardown)
     assert_null(beneath_open(file, &err));
 }
 
-TEST_WITH(links, setup, teardown)
+TEST_WITH(links_never_lead_outside, setup, teardown)
 {
     CLEANUP(free) char *secret = scratch_path(&outside, "secret");
     CLEANUP(free) char *inside = scratch_path(&files, "a/real");
@@ -186,7 +186,7 @@ TEST_WITH(special_files_do_not_block, setup, teardown)
     alarm(0);
 }
 
-TEST_WITH(reading, setup, teardown)
+TEST_WITH(files_below_the_root_are_read, setup, teardown)
 {
     struct err err = ERR_INIT;
     struct stat st;
@@ -286,7 +286,7 @@ static void expect_unresolved(const char *asked, int code, const char *part)
     assert_non_null(strstr(err.text, part));
 }
 
-TEST_WITH(resolving, setup, teardown)
+TEST_WITH(paths_are_resolved_below_the_root, setup, teardown)
 {
     CLEANUP(free) char *inside = scratch_path(&files, "a/b");
     scratch_write(&files, "a/b/x", "x");

@@ -235,7 +235,7 @@ TEST_WITH(the_hard_wait_is_never_below_five_seconds, set_up_read, tear_down)
     assert_log(f, "result c1, result c2");
 }
 
-TEST_WITH(the_token_tells_the_true_time, set_up_read, tear_down)
+TEST_WITH(the_token_has_the_true_time, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     bounded_rig_start(f, &f->tool.tool, "c1", 60, 2);
@@ -304,7 +304,7 @@ TEST_WITH(unannounced_hold_charges_no_call, set_up_read, tear_down)
     fake_tool_let_go(&f->tool);
 }
 
-TEST_WITH(what_comes_after_the_gate_closed_is_not_used, set_up_read, tear_down)
+TEST_WITH(results_after_the_gate_closed_are_not_used, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.takes_ms = 1000;

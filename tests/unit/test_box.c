@@ -209,7 +209,7 @@ TEST_WITH(output_without_a_listener, begin, end)
 }
 
 /* Messages about loaded tools belong to no script and do not count as noise. */
-TEST_WITH(notes, begin, end)
+TEST_WITH(notes_of_the_harness_are_reported, begin, end)
 {
     static const char note[] =
         "{\"type\":\"log\",\"execution_id\":null,\"message\":\"tools: b.py: broken\",\"level\":\"error\"}\n";
@@ -404,7 +404,7 @@ TEST_WITH(close_and_free, begin, end)
     box_free(NULL);
 }
 
-TEST_WITH(stop, begin, end)
+TEST_WITH(a_stopped_box_ends, begin, end)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *folder = file_make_temp_dir(NULL, "keyturn-box-", &err);

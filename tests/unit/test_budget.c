@@ -156,7 +156,7 @@ TEST(the_deadline_is_absolute_and_monotonic)
     assert_float_equal(budget_used(&f.budget, BUDGET_WALL_MS), 6000, 0);
 }
 
-TEST(a_held_clock_uses_no_budget_D31)
+TEST(a_held_clock_uses_no_budget)
 {
     struct fixture f;
     start(&f);
@@ -173,7 +173,7 @@ TEST(a_held_clock_uses_no_budget_D31)
     assert_true(budget_expired(&f.budget));
 }
 
-TEST(the_hard_wait_has_a_floor_D25)
+TEST(the_hard_wait_has_a_floor)
 {
     static const double cases[][3] = {{60, 45, 45}, {30, 45, 30}, {2, 45, 5}, {100, 10, 10},
                                       {7, 10, 7},   {60, 2, 5},   {0, 45, 5}};
@@ -186,7 +186,7 @@ TEST(the_hard_wait_has_a_floor_D25)
     }
 }
 
-TEST(the_token_tells_the_true_time_D26)
+TEST(the_token_has_the_true_time)
 {
     static const double cases[][3] = {{2, 45, 2}, {0, 45, 0}, {60, 45, 45}, {60, 2, 2}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -228,7 +228,7 @@ TEST(tokens_and_cost_end_a_turn_in_order)
     assert_int_equal(f.budget.used.cache_read, 0);
 }
 
-TEST(calls_and_reflections_never_end_a_turn_D44)
+TEST(calls_and_reflections_never_end_a_turn)
 {
     struct fixture f;
     start(&f);
@@ -280,7 +280,7 @@ TEST(each_key_warns_once)
     assert_int_equal(budget_warning(&f.budget, 0.8), BUDGET_STEPS);
 }
 
-TEST(going_on_adds_a_share_of_the_first_limit)
+TEST(extending_adds_a_share_of_the_first_limit)
 {
     struct fixture f;
     start(&f);

@@ -78,7 +78,7 @@ TEST(leftover_groups_are_removed)
     assert_int_equal(access(same, F_OK), -1);
 }
 
-TEST(limits)
+TEST(limits_are_set_and_reported)
 {
     if (!cgroup_works())
         skip();
@@ -92,7 +92,7 @@ TEST(limits)
     cgroup_free(group);
 }
 
-TEST(nothing)
+TEST(without_limits_no_group_is_made)
 {
     assert_null(cgroup_new("keyturn-cgroup-none", &(struct cgroup_limits){0}));
     assert_null(cgroup_join(NULL));

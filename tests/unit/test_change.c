@@ -96,7 +96,7 @@ static void link_to(const char *target, const char *name)
     assert_int_equal(symlink(target, path), 0);
 }
 
-TEST_WITH(sides, setup, teardown)
+TEST_WITH(a_change_has_an_old_and_a_new_side, setup, teardown)
 {
     scratch_write(&rig.files, "a.txt", "old\n");
     scratch_chmod(&rig.files, "a.txt", 04755);
@@ -133,7 +133,7 @@ TEST_WITH(sides, setup, teardown)
     change_set_free(NULL);
 }
 
-TEST_WITH(what_cannot_be_changed, setup, teardown)
+TEST_WITH(links_and_special_files_are_refused, setup, teardown)
 {
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     scratch_write(&rig.beside, "secret", "s");
@@ -364,7 +364,7 @@ TEST_WITH(bytes_of_any_kind, setup, teardown)
     free(bytes);
 }
 
-TEST_WITH(changed_under_us, setup, teardown)
+TEST_WITH(a_file_that_changed_is_not_written, setup, teardown)
 {
     scratch_write(&rig.files, "a", "one");
     scratch_write(&rig.files, "b", "one");
@@ -598,7 +598,7 @@ TEST_WITH(small_disk, setup, teardown)
     tool_rig_in_child(try_small_disk, &rig, false);
 }
 
-TEST_WITH(hunks, setup, teardown)
+TEST_WITH(chosen_hunks_are_applied, setup, teardown)
 {
     scratch_write(&rig.files, "a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     struct change_set *set = change_set_new();

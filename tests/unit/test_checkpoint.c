@@ -215,7 +215,7 @@ TEST_WITH(bytes_of_any_kind, setup, teardown)
     assert_memory_equal(content, bytes, len);
 }
 
-TEST_WITH(ids_go_on_after_reopening, setup, teardown)
+TEST_WITH(ids_continue_after_reopening, setup, teardown)
 {
     free(write_one("a", "1"));
     free(write_one("a", "2"));

@@ -163,7 +163,7 @@ TEST_WITH(free_without_running_the_loop, child_rig_set_up, child_rig_tear_down)
     seen_release(&child);
 }
 
-TEST_WITH(what_a_child_leaves_behind_dies, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(leftover_grandchildren_are_killed, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -274,7 +274,7 @@ TEST_WITH(a_child_dies_with_us, child_rig_set_up, child_rig_tear_down)
     close(ends[1]);
 }
 
-TEST_WITH(aside, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(a_child_can_run_aside_without_callbacks, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct err err = ERR_INIT;
@@ -290,7 +290,7 @@ TEST_WITH(aside, child_rig_set_up, child_rig_tear_down)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-TEST_WITH(what_it_joins, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(a_child_joins_its_control_group, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int ends[2];
@@ -331,7 +331,7 @@ TEST_WITH(descriptors_handed_over, child_rig_set_up, child_rig_tear_down)
 }
 
 /* A key in the keyring of this session, and whether a child finds it. */
-TEST_WITH(the_keyring, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(a_child_has_its_own_keyring, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *argv[] = {"python3", "-c",

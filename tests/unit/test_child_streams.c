@@ -32,7 +32,7 @@ TEST_WITH(streams_and_exit_code, child_rig_set_up, child_rig_tear_down)
     seen_release(&child);
 }
 
-TEST_WITH(stdin, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(stdin_is_written_and_closed, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     /* More than the pipes hold, both ways at once. */
@@ -129,7 +129,7 @@ static void unpause(struct loop_timer *timer)
     child_pause(pausing.child->child, false);
 }
 
-TEST_WITH(pause, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(a_paused_stream_is_not_read, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -145,7 +145,7 @@ TEST_WITH(pause, child_rig_set_up, child_rig_tear_down)
     seen_release(&child);
 }
 
-TEST_WITH(terminal, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(a_child_can_have_a_terminal, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -195,7 +195,7 @@ static void on_control(void *data, const char *bytes, size_t len)
         child_write_control(child->child, "go\n", 3);
 }
 
-TEST_WITH(line_of_control, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(the_control_stream_is_separate, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;

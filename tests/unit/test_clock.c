@@ -5,7 +5,7 @@
 
 #define SECOND ((int64_t)1000000)
 
-TEST(system)
+TEST(the_system_clock_is_monotonic)
 {
     struct clock *clock = clock_system();
     int64_t before = clock->now_us(clock);
@@ -13,7 +13,7 @@ TEST(system)
     assert_true(clock->wall_us(clock) > 1600000000 * SECOND);
 }
 
-TEST(fake)
+TEST(the_fake_clock_moves_on_request)
 {
     struct fake_clock fake;
     fake_clock_init(&fake);
@@ -28,7 +28,7 @@ TEST(fake)
     assert_string_equal(stamp, "2026-01-01T00:01:30Z");
 }
 
-TEST(hold)
+TEST(a_held_clock_stands_still)
 {
     struct fake_clock fake;
     fake_clock_init(&fake);
@@ -62,7 +62,7 @@ TEST(hold)
     assert_int_equal(hold_clock_held(&hold), 100);
 }
 
-TEST(dates)
+TEST(dates_are_formatted)
 {
     char out[CLOCK_STAMP_MAX];
     clock_stamp(0, out);

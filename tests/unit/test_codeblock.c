@@ -26,7 +26,7 @@ static void expect(const char *text, const char *want)
     assert_string_equal(got, want);
 }
 
-TEST(blocks)
+TEST(code_blocks_are_found)
 {
     expect("", "");
     expect("no code here\n", "");
@@ -47,7 +47,7 @@ TEST(other_fences)
     assert_string_equal(nothing, "a|;b|;");
 }
 
-TEST(files)
+TEST(file_names_of_blocks_are_found)
 {
     struct err err = ERR_INIT;
     struct code_file file;
@@ -63,7 +63,7 @@ TEST(files)
     assert_int_equal(code_block_file(&file, 0, "", &err), -1);
 }
 
-TEST(result)
+TEST(the_result_of_blocks_is_written)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     const char *files[] = {"a", "b"};

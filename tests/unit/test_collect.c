@@ -124,7 +124,7 @@ TEST_WITH(special_files, setup, teardown)
     close(fd);
 }
 
-TEST_WITH(unreadable, setup, teardown)
+TEST_WITH(unreadable_files_are_reported, setup, teardown)
 {
     if (geteuid() == 0)
         return; /* nothing is, to root */
@@ -318,7 +318,7 @@ TEST_WITH(metadata_is_in_the_way, setup, teardown)
     assert_memory_equal(workspace_test_op(&t)->error, "partial output commit", 21);
 }
 
-TEST_WITH(saving, setup, teardown)
+TEST_WITH(collected_files_are_saved, setup, teardown)
 {
     struct err err = ERR_INIT;
     char *globs[] = {(char *)"out/*", (char *)"out/a*"};

@@ -120,7 +120,7 @@ TEST(quit_asks_about_programs_that_run)
     rig_release(&rig);
 }
 
-TEST(what_cannot_be_done_is_said)
+TEST(impossible_commands_are_answered)
 {
     struct rig rig;
     rig_init(&rig, VIEW_LIVE);

@@ -124,7 +124,7 @@ TEST(names_that_nothing_is_called)
     assert_non_null(strstr(entry("git*", false), "patterns are not supported"));
 }
 
-TEST(words)
+TEST(commands_are_split_into_words)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct command_line line;

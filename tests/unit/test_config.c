@@ -196,7 +196,7 @@ TEST(error_in_a_model_has_a_line)
             "unknown key \"models.a.prices.in\"");
 }
 
-TEST(what_may_be_a_password_is_refused_and_not_repeated)
+TEST(possible_passwords_are_refused_and_not_printed)
 {
     static const char *const wrong[] = {
         "\"base_url\": \"http://user:hush-hush@host/v1\"",
@@ -268,7 +268,7 @@ TEST(many_models_cost_no_more_than_their_text)
     assert_int_equal(config_model(config, "m29999")->line, 30001);
 }
 
-TEST(files)
+TEST(the_config_file_is_found_and_loaded)
 {
     struct scratch scratch;
     struct err err = ERR_INIT;

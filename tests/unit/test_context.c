@@ -201,7 +201,7 @@ TEST_WITH(no_words_no_work, setup, teardown)
     context_pack_release(&pack);
 }
 
-TEST_WITH(cancelled_is_not_complete, setup, teardown)
+TEST_WITH(a_canceled_search_is_not_complete, setup, teardown)
 {
     struct fixture *f = *state;
     atomic_bool cancelled = true;

@@ -136,7 +136,7 @@ DECISION_TEST(partial_keeps_the_chosen_hunks)
     change_set_free(set);
 }
 
-DECISION_TEST(partial_leaves_out_files_of_which_nothing_is_kept)
+DECISION_TEST(partial_leaves_out_files_without_approved_hunks)
 {
     struct err err = ERR_INIT;
     struct change_set *set = two_hunks();
@@ -244,7 +244,7 @@ static const struct json *note(const struct decision *decision, struct change_se
     return json;
 }
 
-DECISION_TEST(model_reads_what_was_refused)
+DECISION_TEST(model_reads_which_hunks_were_denied)
 {
     struct change_set *set = two_hunks();
     struct decision decision = {
@@ -265,7 +265,7 @@ DECISION_TEST(model_reads_what_was_refused)
     change_set_free(set);
 }
 
-DECISION_TEST(model_reads_what_was_edited)
+DECISION_TEST(model_reads_the_edit_of_the_user)
 {
     struct change_set *set = two_hunks(), *edited = change_set_copy(set);
     CLEANUP(free) char *text = text_of(edited, 0);
@@ -329,7 +329,7 @@ DECISION_TEST(a_copy_owns_everything)
     decision_release(&copy);
 }
 
-TEST(names)
+TEST(decisions_have_names)
 {
     for (int i = DECISION_APPROVED; i <= DECISION_EXPIRED; i++)
         assert_int_equal(decision_from_name(decision_name((enum decision_kind)i)), i);
@@ -358,7 +358,7 @@ static struct change_set *again(const char *path, const char *before, const char
     return decision_recorded_changes(root, &(struct event_proposed_file_list){&file, 1}, &lost, err);
 }
 
-DECISION_TEST(it_is_made_again)
+DECISION_TEST(a_recorded_decision_is_made_again)
 {
     struct err err = ERR_INIT;
     struct change_set *set = again("a.txt", "one\ntwo\n", "one\nTWO\n",
@@ -381,7 +381,7 @@ DECISION_TEST(it_is_made_again)
     change_set_free(set);
 }
 
-DECISION_TEST(nothing_is_guessed)
+DECISION_TEST(decisions_about_other_bytes_are_refused)
 {
     struct err err = ERR_INIT;
     assert_null(again("a.txt", "other\n", "x\n", "@@ -1 +1 @@\n-other\n+x\n", &err));

@@ -65,7 +65,7 @@ TEST(a_retry_that_succeeds_counts)
     dedupe_release(&dedupe);
 }
 
-TEST(a_refusal_never_replaces_a_success_D35)
+TEST(a_refusal_never_replaces_a_success)
 {
     struct dedupe dedupe;
     dedupe_init(&dedupe);

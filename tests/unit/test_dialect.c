@@ -115,7 +115,7 @@ TEST(conversation_is_written_for_openai)
     message_list_release(&list);
 }
 
-TEST(result_that_is_none_is_marked_where_there_is_a_mark_for_it)
+TEST(failed_results_are_marked_where_the_dialect_allows)
 {
     struct message_list list;
     message_list_init(&list);
@@ -131,7 +131,7 @@ TEST(result_that_is_none_is_marked_where_there_is_a_mark_for_it)
     message_list_release(&list);
 }
 
-TEST(words_for_too_much_are_known)
+TEST(errors_about_too_long_requests_are_recognized)
 {
     static const struct {
         const char *body;
@@ -194,7 +194,7 @@ TEST(last_word_is_never_the_models_own)
     message_list_release(&list);
 }
 
-TEST(looking_back_tells_the_tools_and_lets_none_be_called)
+TEST(reflection_lists_the_tools_and_forbids_calls)
 {
     struct message_list list;
     converse(&list);
@@ -292,7 +292,7 @@ TEST(thinking_that_no_longer_fits_its_message_is_left_out)
 
 #define A_EVENT(type, rest) "data: {\"type\":\"" type "\"" rest "}\n\n"
 
-TEST(answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with)
+TEST(interrupted_answer_is_sent_back_and_continued)
 {
     static const char stream[] = A_EVENT("content_block_start",
                                          ",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s1\","
@@ -325,7 +325,7 @@ TEST(answer_that_was_interrupted_goes_back_as_it_came_and_is_gone_on_with)
     message_list_release(&list);
 }
 
-TEST(several_calls_at_once_are_asked_for_where_they_may_be_run)
+TEST(parallel_calls_are_requested_where_they_are_allowed)
 {
     struct message_list list;
     struct asking how = {.dialect = &dialect_openai, .parallel = true};

@@ -73,7 +73,7 @@ TEST(lines_point_into_the_texts)
     diff_free(diff);
 }
 
-TEST(headings)
+TEST(hunks_have_their_function_as_heading)
 {
     struct diff *diff = diff_of("int main(void)\n{\n  a;\n  b;\n  c;\n  d;\n  e;\n}\n",
                                 "int main(void)\n{\n  a;\n  b;\n  c;\n  d;\n  E;\n}\n");
@@ -86,7 +86,7 @@ TEST(headings)
     diff_free(diff);
 }
 
-TEST(binary)
+TEST(binary_files_have_no_hunks)
 {
     struct err err = ERR_INIT;
     struct diff *diff = diff_new("x.bin", "a\0b", 3, "a\0c", 3, &err);
@@ -361,7 +361,7 @@ static void *compare_much(void *data)
     return NULL;
 }
 
-TEST(on_threads)
+TEST(diffs_can_be_made_on_threads)
 {
     pthread_t threads[4];
     bool ok[4] = {true, true, true, true};

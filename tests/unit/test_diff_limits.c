@@ -62,7 +62,7 @@ TEST(much_text_is_cut)
     diff_free(diff);
 }
 
-TEST(what_fits_is_not_cut)
+TEST(a_diff_within_the_limit_is_not_cut)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     add_lines(&old, 90000, 1, 1000000);
@@ -74,7 +74,7 @@ TEST(what_fits_is_not_cut)
 }
 
 /* Lines that repeat, in no order: the smallest difference would take minutes to find. */
-TEST(what_cannot_be_compared_is_counted)
+TEST(lines_too_costly_to_compare_are_counted)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT, new = STRBUF_INIT;
     strbuf_addstr(&old, "same\nsame again\n");

@@ -56,7 +56,7 @@ TEST(keys_have_case_and_the_last_of_equal_ones_counts)
     assert_null(doc_text(NULL));
 }
 
-TEST(what_cjson_would_take_is_refused_with_its_line)
+TEST(lax_json_is_refused_with_its_line)
 {
     static const char *const bad[] = {
         "",

@@ -78,7 +78,7 @@ TEST_WITH(changed_between_yes_and_write, setup, teardown)
     expect_file("a", "by hand\n");
 }
 
-TEST_WITH(edit, setup, teardown)
+TEST_WITH(edit_replaces_a_unique_text, setup, teardown)
 {
     scratch_write(&rig.files, "a", "one two one\n");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"a\",\"old\":\"two\",\"new\":\"2\"}");
@@ -122,7 +122,7 @@ TEST_WITH(edit_overlaps_and_line_ends, setup, teardown)
     assert_memory_equal(content, "\xff\0centre\0\xfe", 10);
 }
 
-TEST_WITH(delete, setup, teardown)
+TEST_WITH(delete_removes_a_file, setup, teardown)
 {
     scratch_write(&rig.files, "d/a", "1\n2\n");
     tool_rig_run(&rig, &tool_delete_file, "{\"path\":\"d/a\"}");
@@ -137,7 +137,7 @@ TEST_WITH(delete, setup, teardown)
     tool_rig_expect_error(&rig, "path escapes workspace: ../x");
 }
 
-TEST_WITH(move, setup, teardown)
+TEST_WITH(move_renames_a_file, setup, teardown)
 {
     scratch_write_bytes(&rig.files, "from", "by\0tes", 6);
     scratch_chmod(&rig.files, "from", 0700);
@@ -170,7 +170,7 @@ TEST_WITH(move, setup, teardown)
     expect_file("other", "o");
 }
 
-TEST_WITH(what_no_tool_writes_to, setup, teardown)
+TEST_WITH(links_and_special_files_are_not_written, setup, teardown)
 {
     CLEANUP(free) char *secret = scratch_path(&rig.beside, "secret");
     CLEANUP(free) char *link = scratch_path(&rig.files, "link"), *out = scratch_path(&rig.files, "out");
@@ -229,7 +229,7 @@ TEST_WITH(many_places_of_a_long_text, setup, teardown)
     expect_file("few", "aabaab!");
 }
 
-TEST_WITH(too_large, setup, teardown)
+TEST_WITH(too_large_results_are_refused, setup, teardown)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, arguments = STRBUF_INIT;
     strbuf_grow(&text, 1 << 20);
@@ -244,7 +244,7 @@ TEST_WITH(too_large, setup, teardown)
     tool_rig_expect_error(&rig, "a would be larger than 32 MiB");
 }
 
-TEST(specs)
+TEST(tools_declare_their_arguments_and_effects)
 {
     static const struct {
         const struct tool *tool;

@@ -59,7 +59,7 @@ static const char *shout(struct arena *arena, const char *text, bool json, void 
     return !json && strcmp(text, "old") == 0 ? arena_strdup(arena, "NEW") : NULL;
 }
 
-TEST(texts_inside_records_are_mapped_without_touching_what_was_borrowed)
+TEST(texts_inside_records_are_mapped_in_a_copy)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     static const char *const loses[] = {"old", "kept"};

@@ -68,7 +68,7 @@ static void assert_refused(const struct box_options *spec, const char *why)
 
 static const char *const secrets[] = {"API_KEY", "OTHER", NULL};
 
-TEST(bwrap)
+TEST(bwrap_arguments_are_complete)
 {
     struct box_options spec = {.engine = engine("bwrap"),
                                .harness = "/opt/h",
@@ -105,7 +105,7 @@ TEST(bwrap)
 }
 
 /* Root becomes the sandbox's user first; for an ordinary user the vector is the engine's alone. */
-TEST(as_user)
+TEST(as_user_arguments_are_complete)
 {
     struct scratch scratch;
     scratch_init(&scratch);
@@ -136,7 +136,7 @@ TEST(as_user)
     scratch_release(&scratch);
 }
 
-TEST(containers)
+TEST(container_arguments_are_complete)
 {
     struct box_options spec = {
         .engine = engine("podman"), .tools = "/t", .secrets = secrets, .memory_mb = 100, .pids = 9};
@@ -218,7 +218,7 @@ TEST(overrides_are_json)
     argv_free(argv);
 }
 
-TEST(environment)
+TEST(only_listed_variables_reach_the_engine)
 {
     setenv("API_KEY", "sesame", 1);
     setenv("AWS_SECRET", "not for you", 1);
@@ -237,7 +237,7 @@ TEST(environment)
     assert_refused(&spec, "invalid secret name \"A=B\"; use the name of an environment variable");
 }
 
-TEST(choice)
+TEST(the_best_available_engine_is_chosen)
 {
     struct scratch scratch;
     scratch_init(&scratch);
@@ -256,7 +256,7 @@ TEST(choice)
     scratch_release(&scratch);
 }
 
-TEST(file)
+TEST(engines_are_read_from_a_file)
 {
     struct scratch scratch;
     struct sandbox_engines own;
@@ -287,7 +287,7 @@ TEST(file)
     scratch_release(&scratch);
 }
 
-TEST(mistakes)
+TEST(wrong_engine_files_are_refused)
 {
     static const struct {
         const char *text;

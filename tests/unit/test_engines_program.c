@@ -58,7 +58,7 @@ static void expect(const struct program_vector *from, const char *piece, bool th
     assert_null(strstr(text, "open-sesame"));
 }
 
-TEST_WITH(bwrap, begin, end)
+TEST_WITH(bwrap_arguments_for_programs_are_complete, begin, end)
 {
     struct program_vector v = vector("bwrap");
     expect(&v, " --unshare-all --unshare-user ", true);
@@ -94,7 +94,7 @@ TEST_WITH(bwrap, begin, end)
     assert_null(sandbox_program_ask(&v, false));
 }
 
-TEST_WITH(containers, begin, end)
+TEST_WITH(container_arguments_for_programs_are_complete, begin, end)
 {
     struct program_vector v = vector("podman");
     expect(&v, " --network=none ", true);
@@ -140,7 +140,7 @@ TEST_WITH(containers, begin, end)
     assert_string_equal(kill, " docker kill k7 ");
 }
 
-TEST_WITH(environment, begin, end)
+TEST_WITH(the_engine_gets_the_variables_of_the_program, begin, end)
 {
     struct program_vector v = vector("bwrap");
     CLEANUP(free) char *env = joined(sandbox_program_env(&v));

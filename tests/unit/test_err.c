@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TEST(set)
+TEST(errors_have_code_and_text)
 {
     struct err err = {EIO, 12, "old"};
     assert_int_equal(err_set(&err, "no %s in line %d", "key", 3), -1);

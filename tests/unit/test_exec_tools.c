@@ -91,7 +91,7 @@ static const char *member(const char *name)
     return json_str(json_get(result, name), "");
 }
 
-TEST_WITH(commands, begin, end)
+TEST_WITH(commands_return_output_and_exit_code, begin, end)
 {
     assert_string_equal(call(command, "{\"command\":\"echo out; echo err >&2; exit 3\"}", "output"), "out\nerr\n");
     assert_int_equal(json_int(json_get(result, "exit_code"), -9), 3);
@@ -144,7 +144,7 @@ TEST_WITH(huge_times, begin, end)
     assert_string_equal(member("status"), "running");
 }
 
-TEST_WITH(sessions, begin, end)
+TEST_WITH(background_programs_are_polled_and_ended, begin, end)
 {
     const char *id = call(
         command, "{\"command\":\"printf 'Name: '; read n; echo hi $n; read m\",\"yield_time_ms\":20000}", "session_id");
@@ -250,7 +250,7 @@ static void run_blocks(bool combined, int64_t timeout_ms)
     loop_run(rig.loop);
 }
 
-TEST_WITH(blocks, begin, end)
+TEST_WITH(code_blocks_are_run, begin, end)
 {
     run_blocks(false, 3000);
     assert_string_equal(inlined.out.buf, "py\nsh\nbegun\n");

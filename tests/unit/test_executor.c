@@ -52,7 +52,7 @@ TEST_WITH(error_without_a_message, executor_rig_set_up, executor_rig_tear_down)
     assert_string_equal(f->result.traceback, "");
 }
 
-TEST_WITH(silence, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(a_silent_script_times_out, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     fake_channel_say(&f->config, 14999, LOG("m"));
@@ -62,7 +62,7 @@ TEST_WITH(silence, executor_rig_set_up, executor_rig_tear_down)
     assert_int_equal(f->result.log_count, 1);
 }
 
-TEST_WITH(default_timeout, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(requests_have_a_default_timeout, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     f->request.timeout_s = 0;
@@ -70,7 +70,7 @@ TEST_WITH(default_timeout, executor_rig_set_up, executor_rig_tear_down)
     executor_rig_expect_failure(f, "Timed out waiting for container response", 65000, true);
 }
 
-TEST_WITH(end_of_stream, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(the_end_of_the_stream_is_an_error, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     fake_channel_say(&f->config, 1, STEP("1") "{\"type\":\"final_result\",\"execution_id\":\"e1\",\"data\":1}");
@@ -80,7 +80,7 @@ TEST_WITH(end_of_stream, executor_rig_set_up, executor_rig_tear_down)
     assert_int_equal(f->result.intermediate_count, 1);
 }
 
-TEST_WITH(dead_stdin, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(a_closed_stdin_is_an_error, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     f->config.stdin_closed = true;
@@ -125,7 +125,7 @@ TEST_WITH(script_done_in_interactive, executor_rig_set_up, executor_rig_tear_dow
     assert_null(f->result.error);
 }
 
-TEST_WITH(cancel, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(cancel_ends_the_run, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     fake_channel_say(&f->config, 0, LOG("m"));
@@ -290,7 +290,7 @@ TEST_WITH(ids_are_made, executor_rig_set_up, executor_rig_tear_down)
     assert_string_not_equal(f->config.id, first);
 }
 
-TEST(modes)
+TEST(modes_have_names)
 {
     assert_int_equal(script_mode_from_name("plan"), SCRIPT_PLAN);
     assert_int_equal(script_mode_from_name("Interactive"), SCRIPT_INTERACTIVE);

@@ -47,7 +47,7 @@ TEST_WITH(skips_foreign_events, executor_rig_set_up, executor_rig_tear_down)
     assert_string_equal(f->events.buf, RESULT("1"));
 }
 
-TEST_WITH(takes_what_json_allows, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(any_valid_json_is_accepted, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     fake_channel_say(&f->config, 1,
@@ -69,7 +69,7 @@ TEST_WITH(takes_what_json_allows, executor_rig_set_up, executor_rig_tear_down)
     assert_memory_equal(f->events.buf, "{\"extra\"", 8); /* without the white space around it */
 }
 
-TEST_WITH(depth, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(too_deep_json_is_refused, executor_rig_set_up, executor_rig_tear_down)
 {
     struct executor_rig *f = *state;
     struct strbuf line = STRBUF_INIT;

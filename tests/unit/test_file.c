@@ -66,7 +66,7 @@ static size_t count_entries(const char *path)
     return count - 2;
 }
 
-TEST(read)
+TEST(files_are_read)
 {
     put("r", "content");
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -91,7 +91,7 @@ TEST(read)
     assert_int_equal(file_read("/dev/zero", &out, 0, &err), -1);
 }
 
-TEST(replace)
+TEST(files_are_replaced_atomically)
 {
     make_dirs("rep");
     struct err err = ERR_INIT;
@@ -168,7 +168,7 @@ TEST(write_all_to_a_slow_reader)
     assert_int_equal(file_write_all(-1, "", 0), 0);
 }
 
-TEST(mkdirs)
+TEST(missing_folders_are_made)
 {
     struct err err = ERR_INIT;
     make_dirs("m/a/b/c");
@@ -217,7 +217,7 @@ static void assert_path(enum file_xdg kind, const char *name, const char *want)
     assert_string_equal(path, want);
 }
 
-TEST(xdg)
+TEST(xdg_folders_are_found)
 {
     setenv("HOME", "/home/me", 1);
     static const char *const names[] = {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"};

@@ -77,7 +77,7 @@ static const struct finalize_input input = {.session = "s",
                                             .citation_count = COUNT_OF(citations),
                                             .usage = {.input = 5}};
 
-TEST(steps_run_in_order_D46)
+TEST(steps_run_in_order)
 {
     struct recorder recorder = {0};
     struct finalize_hooks hooks = hooks_of(&recorder);
@@ -129,7 +129,7 @@ TEST(parts_that_are_missing_are_skipped)
     finalization_release(&final);
 }
 
-TEST(citations_are_shown_once_and_only_if_asked)
+TEST(citations_are_shown_once_and_only_if_configured)
 {
     struct finalization final = finalize_turn(&input, NULL);
     assert_string_equal(final.text, "the final text\n\nSources:\n- src/a.c\n- src/b.c\n- https://x\n");
@@ -205,7 +205,7 @@ TEST(the_fields_of_the_event)
     strbuf_release(&recorder.calls);
 }
 
-TEST(the_store_keeps_what_a_turn_taught)
+TEST(the_store_keeps_lessons_of_a_turn)
 {
     struct err err = ERR_INIT;
     struct store *store = store_open(":memory:", &err);

@@ -193,7 +193,7 @@ TEST(connections_of_every_kind)
     }
 }
 
-TEST(socks)
+TEST(socks_clients_are_served)
 {
     pthread_t thread;
     char text[] = "\5\1\0\5\1\0\1\x7f\0\0\1..words";
@@ -259,7 +259,7 @@ TEST(the_next_address_is_tried)
     assert_string_equal(answer, "HTTP/1.1 200 Connection established\r\n\r\nWORDS");
 }
 
-TEST(refusals)
+TEST(refused_targets_get_a_reason)
 {
     static const struct {
         const char *rule, *says, *answer;

@@ -20,7 +20,7 @@ static enum forwarder_read http(const char *text, size_t len, struct network_tar
     return read;
 }
 
-TEST(requests)
+TEST(requests_are_parsed)
 {
     static const struct {
         const char *text, *host, *onward; /* NULL: a tunnel */
@@ -60,7 +60,7 @@ TEST(requests)
     }
 }
 
-TEST(what_follows_is_not_used)
+TEST(bytes_after_the_request_are_not_used)
 {
     static const char text[] = "CONNECT a.org:1 HTTP/1.1\r\n\r\nrest\r\n\r\n";
     CLEANUP(strbuf) struct strbuf onward = STRBUF_INIT;
@@ -143,7 +143,7 @@ TEST(a_long_header_is_refused)
 
 #define BYTES(text) text, sizeof(text) - 1
 
-TEST(greetings)
+TEST(socks_greetings_are_parsed)
 {
     static const struct {
         const char *bytes;

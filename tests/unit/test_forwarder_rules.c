@@ -27,7 +27,7 @@ static bool allows(const char *const *list, const char *host, unsigned port, con
            network_rules_check_address(&all, &target, &address, false, why) == 0;
 }
 
-TEST(lists)
+TEST(host_lists_are_matched)
 {
     static const struct {
         const char *rule, *host, *at;

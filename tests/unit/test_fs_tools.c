@@ -46,7 +46,7 @@ static void link_to(const char *target, const char *name)
 
 /* list_dir */
 
-TEST_WITH(list, setup, teardown)
+TEST_WITH(folders_are_listed, setup, teardown)
 {
     scratch_write(&rig.files, "b.txt", "12345");
     scratch_write(&rig.files, ".hidden", "");
@@ -128,7 +128,7 @@ TEST_WITH(list_pages, setup, teardown)
 
 /* read_file */
 
-TEST_WITH(read, setup, teardown)
+TEST_WITH(files_are_read, setup, teardown)
 {
     scratch_write(&rig.files, "a.txt", "one\ntwo\r\n\nfour\n");
     tool_rig_run(&rig, &tool_read_file, "{\"path\":\"./a.txt\"}");
@@ -307,7 +307,7 @@ TEST_WITH(pages_give_the_whole_file, setup, teardown)
 }
 
 /* An artifact is JSON on one line: only bytes page it. */
-TEST_WITH(artifacts, setup, teardown)
+TEST_WITH(artifacts_are_read_in_pages, setup, teardown)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *base = scratch_path(&rig.beside, "artifacts");

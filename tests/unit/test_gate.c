@@ -100,7 +100,7 @@ TEST(a_pause_holds_once)
     gates_release(&gates);
 }
 
-TEST(tools_and_effects)
+TEST(breakpoints_match_tools_and_effects)
 {
     struct gates gates;
     gates_init(&gates);
@@ -123,7 +123,7 @@ static bool holds_at_arguments(struct gates *gates, const char *json)
     return gates_hold(gates, &view, &held_by) != NULL;
 }
 
-TEST(paths_of_arguments_and_changes)
+TEST(breakpoints_match_paths_of_arguments_and_changes)
 {
     struct gates gates;
     gates_init(&gates);
@@ -147,7 +147,7 @@ TEST(paths_of_arguments_and_changes)
     gates_release(&gates);
 }
 
-TEST(outcomes)
+TEST(breakpoints_match_outcomes)
 {
     static const char *const names[] = {"result", "timeout", "failure", "denied", "artifact"};
     for (int type = 0; type < 5; type++) {

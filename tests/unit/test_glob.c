@@ -47,7 +47,7 @@ TEST(within_a_component)
     expect("/*", "/", true);
 }
 
-TEST(components)
+TEST(wildcards_cross_components_only_as_two_stars)
 {
     expect_all("**", NAMES("a", "a/b", "", "a/b/.c"), NOTHING);
     expect_all("src/**", NAMES("src", "src/a", "src/a/b/c"), NAMES("srcs", "srcs/a", "a/src"));
@@ -61,7 +61,7 @@ TEST(components)
     expect_all("a/***/b", NAMES("a/x/b"), NAMES("a/b", "a/x/y/b"));
 }
 
-TEST(classes)
+TEST(character_classes_match)
 {
     expect_all("[abc]", NAMES("a", "b", "c"), NAMES("d", "ab", ""));
     expect_all("[a-cx-z]", NAMES("b", "y"), NAMES("d", "w", "-"));
@@ -75,7 +75,7 @@ TEST(classes)
     expect_all("a[{,}]b", NAMES("a{b", "a,b"), NAMES("ab"));
 }
 
-TEST(choices)
+TEST(choices_in_braces_match)
 {
     expect_all("*.{c,h}", NAMES("a.c", "a.h"), NAMES("a.o", "a.{c,h}"));
     expect_all("a{,b,bc}", NAMES("a", "ab", "abc"), NAMES("abcd", "a,"));
@@ -88,7 +88,7 @@ TEST(choices)
     expect_all("{[a,b],c}", NAMES("a", ",", "b", "c"), NAMES("[a"));
 }
 
-TEST(escapes)
+TEST(escaped_characters_are_literal)
 {
     expect_all("\\*\\?\\[\\{\\\\", NAMES("*?[{\\"), NAMES("a?[{\\"));
     expect_all("a/\\**", NAMES("a/*", "a/*b"), NAMES("a/b", "a/*/b"));
@@ -97,7 +97,7 @@ TEST(escapes)
     expect("a,b", "a,b", true);
 }
 
-TEST(malformed)
+TEST(malformed_patterns_are_refused)
 {
     static const char *const bad[] = {"[",    "a[",   "[^",  "[!",  "[]",    "[]a]",   "[^]a", "[a",
                                       "[a\\", "a\\",  "{",   "{a",  "{a,b",  "a{b{c}", "}",    "a}b",
@@ -234,7 +234,7 @@ TEST(nothing_else_is_read)
     }
 }
 
-TEST(base)
+TEST(the_fixed_prefix_of_a_pattern_is_found)
 {
     static const struct {
         const char *pattern, *base;

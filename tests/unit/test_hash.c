@@ -6,7 +6,7 @@
 #include "support/test.h"
 #include <stdio.h>
 
-TEST(sha256)
+TEST(sha256_has_the_published_values)
 {
     static const struct {
         const char *text, *digest;
@@ -49,7 +49,7 @@ TEST(sha256_in_pieces)
     }
 }
 
-TEST(md5)
+TEST(md5_has_the_published_values)
 {
     static const struct {
         const char *text, *digest;
@@ -73,14 +73,14 @@ TEST(md5)
     }
 }
 
-TEST(fnv1a)
+TEST(fnv1a_has_the_published_values)
 {
     assert_true(hash_fnv1a("", 0) == 0xcbf29ce484222325u);
     assert_true(hash_fnv1a("a", 1) == 0xaf63dc4c8601ec8cu);
     assert_true(hash_fnv1a("foobar", 6) == 0x85944171f73967e8u);
 }
 
-TEST(map)
+TEST(the_map_finds_its_entries)
 {
     struct hash_map map = {0};
     assert_false(hash_map_has(&map, "x"));

@@ -53,7 +53,7 @@ static void assert_input(const char *expected)
     assert_string_equal(out.buf, expected);
 }
 
-TEST_WITH(editing, make, drop)
+TEST_WITH(keys_edit_the_line, make, drop)
 {
     type("hello world");
     assert_input("hello world|");
@@ -128,7 +128,7 @@ TEST_WITH(characters_are_whole, make, drop)
     assert_input("a|\xC3z");
 }
 
-TEST_WITH(history, make, drop)
+TEST_WITH(the_history_is_walked, make, drop)
 {
     static const char *const said[] = {"one", "two", "two", ""};
     for (size_t i = 0; i < COUNT_OF(said); i++) {
@@ -158,7 +158,7 @@ TEST_WITH(history, make, drop)
     assert_input("say 999|");
 }
 
-TEST_WITH(lines, make, drop)
+TEST_WITH(the_input_can_have_several_lines, make, drop)
 {
     type("first");
     press("Alt-Enter");
@@ -215,7 +215,7 @@ static void assert_painted(struct canvas *canvas, const char *expected)
     assert_string_equal(out.buf, expected);
 }
 
-TEST_WITH(painting, make, drop)
+TEST_WITH(the_input_is_painted, make, drop)
 {
     struct canvas canvas;
     canvas_init(&canvas);

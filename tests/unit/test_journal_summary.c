@@ -48,7 +48,7 @@ static struct journal_summary look(const char *text)
     return peek;
 }
 
-TEST(a_session_that_went_well)
+TEST(a_finished_session_is_summarized)
 {
     CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN PROPOSED DECIDED APPLIED FINISHED);
     assert_string_equal(peek.prompt, "Find it.");
@@ -61,7 +61,7 @@ TEST(a_session_that_went_well)
     assert_false(peek.under_way || peek.waits || peek.broken);
 }
 
-TEST(one_that_is_under_way)
+TEST(a_running_session_is_summarized)
 {
     CLEANUP(journal_summary) struct journal_summary waits = look(STARTED TURN PROPOSED);
     CLEANUP(journal_summary) struct journal_summary decided = look(STARTED TURN PROPOSED DECIDED);
@@ -81,7 +81,7 @@ TEST(program_outlives_its_turn)
     assert_string_equal(peek.ended, "done");
 }
 
-TEST(lines_that_are_none)
+TEST(a_bad_line_marks_the_journal_as_broken)
 {
     CLEANUP(journal_summary) struct journal_summary cut = look(STARTED TURN "{\"type\":\"turn.fin");
     CLEANUP(journal_summary) struct journal_summary broken = look(STARTED TURN "nonsense\n" FINISHED);
@@ -89,7 +89,7 @@ TEST(lines_that_are_none)
     assert_true(broken.broken);
 }
 
-TEST(file_that_is_no_journal)
+TEST(other_files_are_refused)
 {
     static const char *const texts[] = {"", "\n\n", "hello\n", TURN};
     CLEANUP(free) char *path = scratch_path(&scratch, "j.jsonl");
@@ -149,7 +149,7 @@ static double seconds_of_cpu(void)
 }
 
 /* A gigabyte in between (of nothing, which takes no room on the disk) is not looked at. */
-TEST(a_huge_one_costs_what_a_small_one_costs)
+TEST(a_huge_journal_costs_no_more_than_a_small_one)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(free) char *path = scratch_path(&scratch, "huge.jsonl");

@@ -56,7 +56,7 @@ static void doc_cleanup(struct doc *doc)
 
 /* Reading */
 
-TEST(values)
+TEST(every_kind_of_value_is_parsed)
 {
     CLEANUP(doc)
     struct doc doc = parse(" { \"a\" : [ 1 , -2.5e3, true,false , null ] ,\"b\":{},\"\":\"x\\ny\", \"c\":[] }\n");
@@ -109,7 +109,7 @@ TEST(getters_take_anything)
     assert_string_equal(json_type_name(JSON_OBJECT), "object");
 }
 
-TEST(int)
+TEST(integers_are_exact)
 {
     const int64_t no = -77;
     static const struct {
@@ -149,7 +149,7 @@ TEST(int)
     assert_true(json_num(huge.root, 2) == 2);
 }
 
-TEST(strings)
+TEST(strings_are_unescaped)
 {
     static const struct {
         const char *text, *want;
@@ -187,7 +187,7 @@ TEST(strings)
     }
 }
 
-TEST(refusals)
+TEST(malformed_texts_are_refused)
 {
     static const char *const bad[] = {
         "",
@@ -267,7 +267,7 @@ TEST(refusals)
     arena_release(&arena);
 }
 
-TEST(depth)
+TEST(too_deep_texts_are_refused)
 {
     char text[2 * (JSON_DEPTH_MAX + 1)];
     memset(text, '[', JSON_DEPTH_MAX + 1);
@@ -293,7 +293,7 @@ TEST(depth)
     assert_non_null(flat.root);
 }
 
-TEST(comments)
+TEST(comments_are_accepted_on_request)
 {
     const char *text = "\xEF\xBB\xBF// first\n{ // open\n  \"a//b\": 1, //\n  // more\n  \"c\": 2 //end\n}\n// last";
     CLEANUP(doc) struct doc doc = parse_n(text, strlen(text), true);
@@ -309,7 +309,7 @@ TEST(comments)
     assert_int_equal(half.err.line, 1);
 }
 
-TEST(check)
+TEST(a_text_is_checked_without_values)
 {
     static const struct {
         const char *text;

@@ -47,7 +47,7 @@ static void assert_writes(const char *text, unsigned style, const char *want)
     assert_string_equal(out.buf, want);
 }
 
-TEST(styles)
+TEST(values_are_written_in_every_style)
 {
     const char *text = "{\"b\":[1,2.50,{}],\"a\":{\"x\":\"é\\u0001\"},\"e\":[]}";
     assert_writes(text, JSON_COMPACT, "{\"b\":[1,2.50,{}],\"a\":{\"x\":\"é\\u0001\"},\"e\":[]}");
@@ -284,7 +284,7 @@ TEST(printable_text_reads_back)
     }
 }
 
-TEST(writer)
+TEST(the_writer_makes_valid_json)
 {
     CLEANUP(doc) struct doc doc = parse("{ \"in\" : [1.0, \"x\"] }");
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

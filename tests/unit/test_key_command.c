@@ -169,7 +169,7 @@ TEST_WITH(command_that_does_not_end_is_ended, set_up, tear_down)
     assert_string_equal(ask(), "the key_command of the model \"mine\" timed out after 0 s; it must not prompt");
 }
 
-TEST_WITH(request_that_is_cancelled_is_not_made_and_the_key_stays, set_up, tear_down)
+TEST_WITH(canceled_request_is_not_sent_and_the_key_stays, set_up, tear_down)
 {
     use("echo " KEY, 0);
     start();

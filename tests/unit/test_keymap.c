@@ -34,7 +34,7 @@ static void refuses_key(const char *name, const char *part)
         fail_msg("%s: %s", name, err.text);
 }
 
-TEST(names)
+TEST(keys_have_names)
 {
     static const char *const pairs[][2] = {
         {"x", "x"},
@@ -84,7 +84,7 @@ TEST(names)
     refuses_key("Ctrl-é", "no terminal sends");
 }
 
-TEST(what_a_terminal_cannot_tell_apart)
+TEST(keys_that_terminals_send_alike_are_equal)
 {
     struct key shifted = {.code = 'G', .shift = true};
     struct key plain = {.code = 'G'};
@@ -105,7 +105,7 @@ static enum action find(const struct keymap *keymap, unsigned contexts, const ch
     return keymap_find(keymap, contexts, &parsed);
 }
 
-TEST(contexts)
+TEST(actions_are_bound_by_context)
 {
     struct keymap *keymap = keymap_new();
     assert_int_equal(find(keymap, IN_ALL, "n"), ACTION_SEARCH_NEXT);
@@ -158,7 +158,7 @@ static void refuses(const char *action, const char *keys, const char *part)
     keymap_free(keymap);
 }
 
-TEST(refusals)
+TEST(wrong_bindings_are_refused)
 {
     refuses("stepp", "s", "did you mean step?");
     refuses("xyzzy", "s", "keyturn keys");
@@ -214,7 +214,7 @@ TEST(nothing_approves_by_accident)
     keymap_free(keymap);
 }
 
-TEST(table)
+TEST(the_table_lists_every_action)
 {
     struct keymap *keymap = keymap_new();
     struct err err = ERR_INIT;

@@ -32,7 +32,7 @@ static void check_keys(const char *bytes, const char *want)
     strbuf_release(&out);
 }
 
-TEST(plain)
+TEST(plain_keys_are_read)
 {
     check_keys("y", "y ");
     check_keys("\r", "Enter ");
@@ -44,7 +44,7 @@ TEST(plain)
     check_keys("\033\033", "Esc Esc ");
 }
 
-TEST(sequences)
+TEST(known_sequences_are_keys)
 {
     check_keys("\033[A", "Up ");
     check_keys("\033[1;5C", "Ctrl-Right ");
@@ -153,7 +153,7 @@ TEST(c1_controls_do_not_end_a_paste)
                 false, "? 2 0 1 ~ y z ? n ");
 }
 
-TEST(mouse)
+TEST(mouse_events_are_read)
 {
     struct keyread read = {0};
     struct strbuf out = STRBUF_INIT;
@@ -168,7 +168,7 @@ TEST(mouse)
     strbuf_release(&out);
 }
 
-TEST(paste)
+TEST(a_paste_is_one_event)
 {
     struct keyread read = {0};
     struct key key;

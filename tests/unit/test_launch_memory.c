@@ -21,7 +21,7 @@ static struct processes all;
 
 /* ---- texts ---- */
 
-TEST(status)
+TEST(memory_is_read_from_status)
 {
     unsigned long kb = 7;
     assert_true(launch_memory_status("Name:\tRssAnon:\nVmPeak:\t 9000 kB\nVmRSS:\t 900 kB\nRssAnon:\t     112 kB\n"
@@ -34,7 +34,7 @@ TEST(status)
     assert_false(launch_memory_status("", &kb));
 }
 
-TEST(rollup)
+TEST(memory_is_read_from_smaps_rollup)
 {
     unsigned long kb = 7;
     assert_true(launch_memory_rollup(
@@ -117,7 +117,7 @@ TEST(sum_of_several)
 }
 
 /* Each of them has 60 MB that are the same 60 MB. */
-TEST(what_forks_share_counts_once)
+TEST(pages_shared_by_forks_count_once)
 {
     pid_t pids[CHILDREN];
     unsigned long kb = 0;

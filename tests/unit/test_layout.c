@@ -172,7 +172,7 @@ TEST(a_question_takes_the_writes_place_only)
     }
 }
 
-TEST(too_small)
+TEST(a_too_small_terminal_has_no_panes)
 {
     static const int sizes[][2] = {{15, 80}, {24, 59}, {1, 1}, {0, 0}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {

@@ -35,7 +35,7 @@ static void check(struct lines *lines, struct got *got, const char *text, const 
     assert_string_equal(got->text.buf, expected);
 }
 
-TEST(pieces)
+TEST(lines_come_together_from_pieces)
 {
     struct lines lines = LINES_INIT(0);
     struct got got = {.text = STRBUF_INIT};

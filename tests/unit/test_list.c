@@ -51,7 +51,7 @@ TEST(a_list_that_does_not_follow)
     assert_list(&list, 4, 2, false);
 }
 
-TEST(pages)
+TEST(page_keys_move_by_the_height)
 {
     struct list list;
     list_init(&list, false);
@@ -97,7 +97,7 @@ TEST(shrinks_and_empties)
     assert_list(&list, 49, 30, false);
 }
 
-TEST(sideways)
+TEST(rows_scroll_sideways)
 {
     struct list list;
     list_init(&list, false);

@@ -77,7 +77,7 @@ TEST_WITH(ended_connection_is_replaced, live_rig_set_up, live_rig_tear_down)
     assert_int_equal(model_server_count(rig->server), 20);
 }
 
-TEST_WITH(cost_is_what_the_prices_say_and_unknown_without, live_rig_set_up, live_rig_tear_down)
+TEST_WITH(cost_follows_the_prices_and_is_unknown_without, live_rig_set_up, live_rig_tear_down)
 {
     live_rig_use(&(struct live_spec){.prices = {.input = 3, .output = 15, .cache_read = 0.3, .cache_write = 3.75}});
     model_server_add(rig->server, &(struct served){.body = live_rig_stream("anthropic-text")->text});
@@ -246,7 +246,7 @@ TEST_WITH(canceling_closes_the_connection_without_a_reply, live_rig_set_up, live
     rig->provider->ops->cancel(rig->provider); /* idle: nothing */
 }
 
-TEST_WITH(cancelling_from_within_a_delta_ends_it, live_rig_set_up, live_rig_tear_down)
+TEST_WITH(canceling_within_a_delta_ends_the_request, live_rig_set_up, live_rig_tear_down)
 {
     for (const struct stream *stream = streams; stream->name; stream++) {
         model_server_reset(rig->server);

@@ -117,7 +117,7 @@ TEST_WITH(line_without_an_end_is_refused, live_rig_set_up, live_rig_tear_down)
     assert_string_equal(live_rig_ask(), "error!=a line of the stream is longer than 4 MiB");
 }
 
-TEST_WITH(server_that_is_not_there_is_named, live_rig_set_up, live_rig_tear_down)
+TEST_WITH(unreachable_server_is_named, live_rig_set_up, live_rig_tear_down)
 {
     CLEANUP(free) char *url = xstrdup(model_server_url(rig->server));
     model_server_free(rig->server);
@@ -188,7 +188,7 @@ TEST_WITH(early_end_of_a_connection_is_reported_by_its_place, live_rig_set_up, l
         }
 }
 
-TEST_WITH(proxy_that_is_not_there_is_the_one_to_be_looked_at, live_rig_set_up, live_rig_tear_down)
+TEST_WITH(unreachable_proxy_is_named, live_rig_set_up, live_rig_tear_down)
 {
     CLEANUP(free) char *gone = xstrdup(model_server_url(rig->server));
     model_server_free(rig->server);
@@ -204,7 +204,7 @@ TEST_WITH(proxy_that_is_not_there_is_the_one_to_be_looked_at, live_rig_set_up, l
     assert_non_null(strstr(said, " (check the proxy in the environment)"));
 }
 
-TEST_WITH(wish_for_a_later_attempt_is_read_from_what_servers_say, live_rig_set_up, live_rig_tear_down)
+TEST_WITH(retry_delay_is_read_from_the_reply, live_rig_set_up, live_rig_tear_down)
 {
     static const struct {
         const char *status, *headers;

@@ -104,7 +104,7 @@ static void *write_many(void *data)
     return NULL;
 }
 
-TEST(threads)
+TEST(threads_can_share_the_log)
 {
     struct err err = ERR_INIT;
     unlink(path);

@@ -77,7 +77,7 @@ static void run_unpost_other(struct loop_task *task)
     loop_unpost(loop, &((struct named_task *)task)->other->task);
 }
 
-TEST(tasks)
+TEST(tasks_run_in_order)
 {
     begin(true);
     struct named_task t[6];
@@ -109,7 +109,7 @@ static void run_stop(struct loop_task *task)
     loop_stop(loop);
 }
 
-TEST(stop)
+TEST(stop_ends_the_loop)
 {
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);

@@ -115,7 +115,7 @@ static void command_page_read(struct command_page *page, enum cli_command comman
     page->more += 2;
 }
 
-TEST(commands)
+TEST(every_command_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
@@ -198,7 +198,7 @@ static void add_option(struct strbuf *block, const struct option_row *row)
     }
 }
 
-TEST(options)
+TEST(every_option_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     struct option_row rows[64] = {0};
@@ -222,7 +222,7 @@ TEST(options)
     }
 }
 
-TEST(keys)
+TEST(every_key_is_in_the_manual)
 {
     static const enum context order[] = {IN_ALL, IN_STEP, IN_QUESTION, IN_PROGRAM, IN_REPLAY};
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
@@ -249,7 +249,7 @@ TEST(keys)
 }
 
 /* The commands that `:` takes. Tab on an empty line offers all of them. */
-TEST(colon_commands)
+TEST(every_colon_command_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT, completed = STRBUF_INIT, offers = STRBUF_INIT;
     command_complete(NULL, "", &completed, &offers);
@@ -271,7 +271,7 @@ TEST(colon_commands)
     page_block_check(MANUAL, "colon commands", &block);
 }
 
-TEST(tools)
+TEST(every_tool_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     for (size_t i = 0; builtin_tools[i]; i++) {
@@ -287,7 +287,7 @@ TEST(tools)
     page_block_check(MANUAL, "tools", &block);
 }
 
-TEST(places)
+TEST(every_protected_path_is_in_the_manual)
 {
     static const struct {
         const char *level, *pattern, *reason;
@@ -339,7 +339,7 @@ TEST(pages_name_this_version)
 
 /* ---- keyturn-config(5) ---- */
 
-TEST(config_entries)
+TEST(every_config_entry_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     size_t count;
@@ -470,14 +470,14 @@ static void add_event_rows(struct strbuf *block, const struct event_row *rows, s
     }
 }
 
-TEST(events)
+TEST(every_event_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     add_event_rows(&block, events, COUNT_OF(events));
     page_block_check(TRANSCRIPT, "events", &block);
 }
 
-TEST(event_records)
+TEST(every_event_record_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     add_event_rows(&block, records, COUNT_OF(records));
@@ -486,7 +486,7 @@ TEST(event_records)
 
 /* ---- keyturn-sandbox(7) ---- */
 
-TEST(engines)
+TEST(every_engine_is_in_the_manual)
 {
     CLEANUP(strbuf) struct strbuf block = STRBUF_INIT;
     struct sandbox_engines engines = {0};
@@ -503,7 +503,7 @@ TEST(engines)
     page_block_check(SANDBOX, "engines", &block);
 }
 
-TEST(refused_system_calls)
+TEST(every_refused_system_call_is_in_the_manual)
 {
     static const struct {
         const char *row, *answer, *when, *reason;

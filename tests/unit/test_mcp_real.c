@@ -35,7 +35,7 @@ static void check_class(const struct mcp_rig *rig, const char *tool, enum effect
     assert_int_equal(found->spec.idempotent, idempotent);
 }
 
-TEST(everything)
+TEST(the_everything_server_works)
 {
     struct mcp_rig rig;
     setenv("FAKE_LEAK", "1", 1);
@@ -64,7 +64,7 @@ TEST(everything)
     mcp_rig_release(&rig);
 }
 
-TEST(a_cancelled_operation)
+TEST(the_server_gets_the_cancellation)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -82,7 +82,7 @@ TEST(a_cancelled_operation)
     mcp_rig_release(&rig);
 }
 
-TEST(memory)
+TEST(the_memory_server_works)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -113,7 +113,7 @@ static void check_file(const struct mcp_rig *rig, const char *name, const char *
     assert_string_equal(content ? content : "(none)", expected);
 }
 
-TEST(filesystem)
+TEST(the_filesystem_server_works)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);

@@ -127,18 +127,18 @@ static void replay(const char *name, const char *protocol, size_t expected)
     strbuf_release(&recording.text);
 }
 
-TEST(everything)
+TEST(the_recorded_everything_server_works)
 {
     replay("everything", "2025-06-18", 6); /* an older version, which the recorded client requested */
 }
 
-TEST(filesystem)
+TEST(the_recorded_filesystem_server_works)
 {
     replay("filesystem", "2025-11-25", 10);
     replay("filesystem-noinit", "2025-11-25", 1);
 }
 
-TEST(memory)
+TEST(the_recorded_memory_server_works)
 {
     replay("memory", "2025-11-25", 1);
 }

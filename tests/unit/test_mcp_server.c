@@ -79,7 +79,7 @@ TEST(failed_start_has_a_reason)
     }
 }
 
-TEST(a_program_that_is_not_there)
+TEST(a_missing_program_is_reported)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -95,7 +95,7 @@ TEST(a_program_that_is_not_there)
     mcp_rig_release(&rig);
 }
 
-TEST(a_session_does_not_wait_for_ever)
+TEST(the_wait_at_session_start_is_bounded)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -218,7 +218,7 @@ TEST(a_secret_that_it_prints_is_not_shown)
     mcp_rig_release(&rig);
 }
 
-TEST(a_cancelled_call_ends_at_once)
+TEST(a_canceled_call_ends_at_once)
 {
     OPEN(rig, NULL);
     struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");
@@ -231,7 +231,7 @@ TEST(a_cancelled_call_ends_at_once)
     mcp_rig_release(&rig);
 }
 
-TEST(a_call_that_takes_too_long_is_called_off)
+TEST(a_call_that_takes_too_long_is_canceled)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);

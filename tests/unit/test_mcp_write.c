@@ -58,7 +58,7 @@ TEST(the_content_of_a_file_is_shown_and_written)
     mcp_rig_release(&rig);
 }
 
-TEST(a_no_leaves_everything_as_it_is)
+TEST(a_denial_changes_nothing)
 {
     OPEN(rig, NULL);
     deny(&rig);
@@ -85,7 +85,7 @@ TEST(a_dry_run_gives_the_diff)
 }
 
 /* A call of an untrusted server needs approval even so: the server may ignore the argument. */
-TEST(a_dry_run_of_a_stranger_is_asked_about)
+TEST(a_dry_run_of_an_untrusted_server_needs_approval)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -169,7 +169,7 @@ static void edit_shown(struct write_rig *test)
     edit_to(CONTAINER_OF(test, struct mcp_rig, test), "what the user wants\n");
 }
 
-TEST(what_the_user_made_of_it_is_written)
+TEST(the_version_of_the_user_is_written)
 {
     OPEN(rig, NULL);
     rig.test.on_ask = edit_shown;
@@ -225,7 +225,7 @@ TEST(files_are_known_by_other_names_too)
     mcp_rig_release(&rig);
 }
 
-TEST(what_was_not_done_is_a_failure_there_too)
+TEST(a_server_that_did_not_write_has_failed)
 {
     OPEN(rig, "files", "lies", NULL);
     mcp_rig_call(&rig, "f__append", "{\"file_path\":\"a.txt\",\"text\":\"three\\n\"}");

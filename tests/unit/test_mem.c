@@ -50,7 +50,7 @@ TEST(calloc_is_zeroed)
     free(bytes);
 }
 
-TEST(copies)
+TEST(texts_and_bytes_are_copied)
 {
     char *text = xstrdup("turn");
     assert_string_equal(text, "turn");

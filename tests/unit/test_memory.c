@@ -16,7 +16,7 @@ static const char *memory_json(const struct memory *memory)
         "memory");
 }
 
-TEST(without_a_store_there_is_none)
+TEST(without_a_store_there_are_no_memories)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct memory memory = memory_load(NULL, "anything", 5);
@@ -78,7 +78,7 @@ TEST(a_finished_turn_leaves_a_sentence_or_two)
     assert_extract(NULL, NULL, NULL, "");
 }
 
-TEST(what_it_leaves_is_short_and_valid)
+TEST(the_summary_of_a_turn_is_short_and_valid)
 {
     CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

@@ -54,7 +54,7 @@ TEST(lists_are_written_for_the_event)
     assert_string_equal(messages_json(&list), "[]");
 }
 
-TEST(what_a_provider_wants_back_is_read_back)
+TEST(provider_data_is_read_back)
 {
     static const char text[] = "[{\"role\":\"assistant\",\"text\":\"so\",\"opaque\":{\"provider\":\"p\",\"x\":[1]}},"
                                "{\"role\":\"assistant\",\"text\":\"no\",\"opaque\":7}]";

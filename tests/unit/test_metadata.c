@@ -43,7 +43,7 @@ static const char full[] =
     "\"ts\":\"2026-01-01T00:00:00Z\"}],\"outputs\":[{\"globs\":[\"out/*\"],\"saved_as\":[\"x\"],\"versions\":[3],"
     "\"limits_hit\":true,\"ts\":\"2026-01-01T00:00:00Z\"}],\"prepared\":{\"k\":[1,2.50,\"ü\"]},\"backend\":\"i-1\"}\n";
 
-TEST_WITH(round_trip, setup, teardown)
+TEST_WITH(metadata_is_written_and_read_back, setup, teardown)
 {
     CLEANUP(metadata) struct metadata md;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -55,7 +55,7 @@ TEST_WITH(round_trip, setup, teardown)
     assert_string_equal(out.buf, full);
 }
 
-TEST_WITH(corrupt, setup, teardown)
+TEST_WITH(corrupt_metadata_is_refused, setup, teardown)
 {
     static const char *const bad[][2] = {
         {"", "byte"},
@@ -82,7 +82,7 @@ TEST_WITH(corrupt, setup, teardown)
     }
 }
 
-TEST_WITH(times, setup, teardown)
+TEST_WITH(creation_and_change_times_are_kept, setup, teardown)
 {
     struct err err = ERR_INIT;
     CLEANUP(metadata) struct metadata md, back;
@@ -95,7 +95,7 @@ TEST_WITH(times, setup, teardown)
     assert_int_equal(scratch_mode(&files, LAYOUT_METADATA), 0600);
 }
 
-TEST_WITH(skills, setup, teardown)
+TEST_WITH(a_skill_is_stored_once, setup, teardown)
 {
     CLEANUP(metadata) struct metadata md;
     struct metadata_skill skill = {.name = "a", .rel_path = "skills/a", .digest = "1", .staged_at = "t"};
@@ -108,7 +108,7 @@ TEST_WITH(skills, setup, teardown)
     assert_null(metadata_find_skill(&md, "b"));
 }
 
-TEST_WITH(temporaries, setup, teardown)
+TEST_WITH(temporary_files_are_removed, setup, teardown)
 {
     static const char *const temps[] = {".metadata.tmp", ".metadata.1.2.3.0123456789abcdef.tmp",
                                         ".metadata.001.18446744073709551615.9.norand.tmp"};

@@ -96,7 +96,7 @@ TEST(every_way_to_give_a_value)
     assert_string_equal(good("run --model a --model b x").model, "b");
 }
 
-TEST(numbers)
+TEST(numbers_have_limits)
 {
     assert_true(good("replay f --speed 2").speed == 2);
     assert_true(good("replay f --speed 0").speed == 0);

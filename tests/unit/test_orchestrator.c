@@ -239,7 +239,7 @@ TEST_WITH(plan_whose_author_gives_a_reason, set_up, tear_down)
     assert_string_equal(f->record.closing, f->word);
 }
 
-TEST_WITH(an_author_that_cannot_be_asked, set_up, tear_down)
+TEST_WITH(a_failing_author_ends_the_run, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->word = "the model does not answer";
@@ -249,7 +249,7 @@ TEST_WITH(an_author_that_cannot_be_asked, set_up, tear_down)
     assert_null(f->record.closing);
 }
 
-TEST_WITH(no_script_at_all, set_up, tear_down)
+TEST_WITH(a_missing_script_ends_the_run, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, (const char *const[]){NULL});
@@ -272,7 +272,7 @@ TEST_WITH(no_script_but_a_long_word, set_up, tear_down)
     expect(f, false, 0, why.buf);
 }
 
-TEST_WITH(no_sandbox, set_up, tear_down)
+TEST_WITH(without_a_sandbox_the_run_fails, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->pool.trouble = "bwrap is not installed";
@@ -340,7 +340,7 @@ TEST_WITH(steps_are_used_up, set_up, tear_down)
     expect(f, false, 3, "no result after 3 steps");
 }
 
-TEST_WITH(a_spoilt_box_is_replaced, set_up, tear_down)
+TEST_WITH(a_broken_box_is_replaced, set_up, tear_down)
 {
     struct fixture *f = *state;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "die", "result 3"));

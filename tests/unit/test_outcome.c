@@ -165,7 +165,7 @@ TEST(artifact_explains_how_to_read_it)
     done_with(&text);
 }
 
-TEST(only_what_cannot_be_repeated_blocks)
+TEST(only_outcomes_that_are_not_retryable_block_the_tool)
 {
     struct outcome outcomes[] = {
         outcome_timeout("c", "t", 5, false),

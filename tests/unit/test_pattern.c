@@ -41,7 +41,7 @@ TEST(plain_text_is_taken_literally)
     pattern_free(NULL);
 }
 
-TEST(expressions_find_what_people_mean)
+TEST(common_expressions_match)
 {
     expect_at("abc", "xxabcxx", 2);
     expect_at("", "xyz", 0);
@@ -105,7 +105,7 @@ TEST(malformed_bytes_match_nothing_and_hide_nothing)
     expect_at("needle$", "caf\xe9 needle", 5);
 }
 
-TEST(what_perl_taught_works)
+TEST(perl_extensions_work)
 {
     expect_at("(?i)Needle", "a nEEDLE", 2);
     expect_at("(a|b)\\1", "abba", 1);
@@ -302,7 +302,7 @@ static void *cancel_soon(void *none)
     return none;
 }
 
-TEST(cancelling_ends_a_match)
+TEST(canceling_ends_a_match)
 {
     CLEANUP(free) char *line = hostile_line();
     for (size_t i = 0; i < COUNT_OF(hostile); i++) {

@@ -69,7 +69,7 @@ TEST_WITH(overflow_and_order, world_begin, world_end)
     assert_int_equal(world.alive, 2);
 }
 
-TEST_WITH(backoff, world_begin, world_end)
+TEST_WITH(failed_starts_are_delayed, world_begin, world_end)
 {
     struct caller first, second, third;
     world.fails = "no image";
@@ -127,7 +127,7 @@ TEST_WITH(nothing_kept_warm, world_begin, world_end)
     assert_int_equal(world.alive, 0);
 }
 
-TEST_WITH(lazy, world_begin, world_end)
+TEST_WITH(a_lazy_pool_starts_on_demand, world_begin, world_end)
 {
     struct caller caller;
     world.lazy = true;
@@ -179,7 +179,7 @@ static void free_at_once(void *user, struct box *box, const char *why)
     world.pool = NULL;
 }
 
-TEST_WITH(from_within, world_begin, world_end)
+TEST_WITH(callbacks_may_use_the_pool, world_begin, world_end)
 {
     struct caller callers[3] = {{0}, {0}, {0}};
     world_open(1, 0, &world_local);
@@ -295,7 +295,7 @@ TEST_WITH(waiting_caller_learns_that_no_box_starts, world_begin, world_end)
 }
 
 /* The effects of the tools must be known before the first script: the pool starts a box only to ask for them. */
-TEST_WITH(tools_are_asked_for, world_begin, world_end)
+TEST_WITH(a_box_starts_to_list_the_tools, world_begin, world_end)
 {
     world.lazy = true;
     world.tools = "/t";
@@ -315,7 +315,7 @@ TEST_WITH(tools_are_asked_for, world_begin, world_end)
 }
 
 /* Without a folder there are no tools, so no box is started for them. If none can be started, it is tried once. */
-TEST_WITH(tools_are_not_asked_for_in_vain, world_begin, world_end)
+TEST_WITH(no_box_starts_without_a_tools_folder, world_begin, world_end)
 {
     world.lazy = true;
     world_open(2, 0, &world_local);

@@ -44,7 +44,7 @@ TEST_WITH(wiped_on_return, world_begin, world_end)
     assert_pool(idle, 1);
 }
 
-TEST_WITH(replaced, world_begin, world_end)
+TEST_WITH(a_box_that_cannot_be_reused_is_replaced, world_begin, world_end)
 {
     struct caller caller;
     world_open(1, 0, &world_local);
@@ -84,7 +84,7 @@ TEST_WITH(replaced, world_begin, world_end)
     assert_pool(retired, 4);
 }
 
-TEST_WITH(death, world_begin, world_end)
+TEST_WITH(a_dead_box_is_replaced, world_begin, world_end)
 {
     struct caller caller;
     world_open(1, 0, &world_local);

@@ -126,7 +126,7 @@ TEST(the_pack_is_labeled_and_cannot_end_itself)
     preparation_release(&preparation);
 }
 
-TEST(there_is_a_default_prompt)
+TEST(the_default_system_prompt_is_used)
 {
     struct preparation preparation;
     struct prepare_input input = plain;

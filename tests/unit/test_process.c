@@ -143,7 +143,7 @@ static int descriptors(void)
 
 /* ---- direct ---- */
 
-TEST_WITH(a_command, set_up, tear_down)
+TEST_WITH(a_command_returns_its_output_and_exit_code, set_up, tear_down)
 {
     run(&(struct process_spec){
         .argv = ARGV("sh", "-c", "cat; echo bad >&2; exit 3"), .input = "typed\n", .input_len = 6});
@@ -186,7 +186,7 @@ static void kill_twice(void)
     process_kill(it.process, 0);
 }
 
-TEST_WITH(asking_then_killing, set_up, tear_down)
+TEST_WITH(sigterm_comes_before_sigkill, set_up, tear_down)
 {
     static const char *const polite[] = {"sh", "-c", "trap 'exit 5' TERM; echo x; while :; do sleep 0.01; done", NULL};
     static const char *const deaf[] = {"sh", "-c", "trap '' TERM; echo x; while :; do sleep 0.01; done", NULL};
@@ -299,7 +299,7 @@ TEST_WITH(a_launched_process_that_does_not_start, set_up, tear_down)
 
 /* ---- in an engine ---- */
 
-TEST_WITH(words_of_an_engine, set_up, tear_down)
+TEST_WITH(engine_output_is_kept_apart, set_up, tear_down)
 {
     for (int deaf = 0; deaf < 2; deaf++) {
         CLEANUP(free)
@@ -454,7 +454,7 @@ TEST_WITH(on_the_users_terminal, set_up, tear_down)
     assert_string_equal(err.text, "cannot start no-such-editor: it is not in PATH");
 }
 
-TEST_WITH(what_it_prints_on_the_users_terminal, set_up, tear_down)
+TEST_WITH(output_on_the_users_terminal_is_read, set_up, tear_down)
 {
     struct err err = ERR_INIT;
     struct process_end end;

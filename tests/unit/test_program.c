@@ -87,7 +87,7 @@ PROGRAM_TEST(streams_and_codes)
     assert_int_equal(rig.result.end.exit_code, 1);
 }
 
-PROGRAM_TEST(what_cannot_be_started)
+PROGRAM_TEST(programs_that_cannot_start_have_a_reason)
 {
     run((struct program_spec){.cmd = "no-such-program"});
     assert_int_equal(rig.result.end.exit_code, -1);
@@ -147,7 +147,7 @@ PROGRAM_TEST(time_is_limited)
     assert_int_equal(program_timeout_ms(-3), 10000);
 }
 
-PROGRAM_TEST(nothing_is_left)
+PROGRAM_TEST(no_process_outlives_the_program)
 {
     /* In another session, twice removed, deaf. */
     program_rig_sh(
@@ -291,7 +291,7 @@ PROGRAM_TEST(output_is_bounded)
     assert_string_equal(rig.result.err.buf, "short\n");
 }
 
-PROGRAM_TEST(records)
+PROGRAM_TEST(results_are_written_as_records)
 {
     recorder_forget(&rig.recorder);
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 2"), .cwd = "work"});
@@ -342,7 +342,7 @@ PROGRAM_TEST(a_bare_environment)
     unsetenv("LC_TIME");
 }
 
-PROGRAM_TEST(limits)
+PROGRAM_TEST(limits_end_a_program)
 {
     struct program_limits limits = {.memory_mb = 64, .pids = 12};
     run((struct program_spec){
@@ -477,7 +477,7 @@ PROGRAM_TEST(disk_is_watched)
 }
 
 /* Counting leaves no traces. */
-PROGRAM_TEST(modes_stay)
+PROGRAM_TEST(modes_of_files_stay)
 {
     rig.ws->policy.max_disk_bytes = 1 << 20;
     program_rig_sh(&rig, "mkdir -p d/e; chmod 000 d/e d; sleep 1.2; stat -c %a d");

@@ -77,7 +77,7 @@ TEST_WITH(an_engine_that_fails, NULL, end)
     assert_non_null(strstr(rig.result.why, "Cannot connect to the daemon."));
 }
 
-TEST_WITH(silent_engine, NULL, end)
+TEST_WITH(a_silent_engine_is_reported, NULL, end)
 {
     open_with("mute");
     run((struct program_spec){.cmd = "true"});
@@ -167,7 +167,7 @@ TEST_WITH(where_an_engine_is_started, NULL, end)
     assert_int_equal(stat("oom", &st), -1);
 }
 
-TEST_WITH(no_program, NULL, end)
+TEST_WITH(an_empty_command_is_reported, NULL, end)
 {
     static const char *const blank[] = {NULL, "", " \t\n"};
     open_with("none");

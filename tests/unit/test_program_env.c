@@ -31,7 +31,7 @@ static void merge(struct env_layers layers)
 static const char *const host[] = {"PATH=/host",     "X=host",   "Y=host", "Z=host",
                                    "WORK_DIR=/host", "SECRET=s", "junk",   NULL};
 
-TEST(layers)
+TEST(later_layers_of_variables_win)
 {
     merge((struct env_layers){.below = host,
                               .root = "/w",
@@ -55,7 +55,7 @@ TEST(layers)
     assert_int_equal(count, 10); /* each name once */
 }
 
-TEST(clean)
+TEST(unsafe_variables_are_dropped)
 {
     struct env_layers layers = {.below = host,
                                 .clean = true,
@@ -94,7 +94,7 @@ static void cwd(const char *raw, const char *want)
     assert_string_equal(got, want);
 }
 
-TEST(folders)
+TEST(working_folders_are_resolved)
 {
     cwd("", ".");
     cwd(" work/./a//b/ ", "work/a/b");
@@ -122,7 +122,7 @@ static void hint(const char *output, enum prompt_kind kind, const char *want)
     assert_string_equal(got.buf, want);
 }
 
-TEST(prompts)
+TEST(prompts_are_recognized)
 {
     hint("", PROMPT_NONE, "");
     hint("\n \n", PROMPT_NONE, "");
@@ -143,7 +143,7 @@ static void window(const char *text, size_t max, const char *want, bool cut)
     assert_true(!max || got.len <= max);
 }
 
-TEST(windows)
+TEST(long_output_is_cut_between_characters)
 {
     window("abc", 0, "abc", false);
     window("abc", 3, "abc", false);

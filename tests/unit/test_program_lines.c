@@ -46,7 +46,7 @@ static void check(const char *printed, const char *want)
     }
 }
 
-TEST(lines_and_what_goes_back_over_them)
+TEST(carriage_return_and_backspace_overwrite)
 {
     check("one\ntwo", "one|two");
     check("one\r\ntwo\r\n", "one|two");
@@ -80,7 +80,7 @@ TEST(the_line_can_be_erased_and_moved_in)
     check("\x1b[99999999999999999999Gx\x1b[2K\r\x1b[K", "");
 }
 
-TEST(what_moves_about_the_screen_is_left_out)
+TEST(cursor_sequences_are_left_out)
 {
     check("a\x1b[2J\x1b[H\x1b[5;5Hb", "ab");
     check("a\x1b[?25l\x1b[?1049hb\x1b(Bc\x1b=d", "abcd");

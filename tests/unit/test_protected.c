@@ -39,7 +39,7 @@ TEST(protected_spellings)
             fail_msg("%s is not protected", paths[i]);
 }
 
-TEST(others)
+TEST(ordinary_paths_are_not_protected)
 {
     static const char *const ordinary[] = {".",       "src/a.c", ".gitignore", "git/hooks/x", "a.git/x",
                                            ".gitx/y", "x.git",   "docs/.keys", "Makefile",    "hooks/x",
@@ -219,7 +219,7 @@ static void make_repository(struct scratch *scratch, const char *folder)
     scratch_mkdir(scratch, refs);
 }
 
-TEST(repositories)
+TEST(git_folders_are_protected)
 {
     struct fixture f;
     setup_set(&f, "x");
@@ -314,7 +314,7 @@ static void setup_links(struct fixture *f)
     assert_int_equal(symlink(".git", g), 0);
 }
 
-TEST(texts)
+TEST(protected_paths_in_arguments_are_found)
 {
     static const char *const names[] = {
         "{\"p\":\".git/config\"}",

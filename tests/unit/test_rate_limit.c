@@ -162,7 +162,7 @@ TEST_WITH(a_flood_without_lines, begin, end)
 }
 
 /* Bytes that begin no character: none can be shown as the newest, but the loss is still reported. */
-TEST_WITH(a_flood_of_which_nothing_is_kept, begin, end)
+TEST_WITH(a_flood_of_invalid_bytes_is_only_noted, begin, end)
 {
     CLEANUP(free) char *bytes = xmalloc(RATE_LIMIT_PIECE);
     memset(bytes, 0x80, RATE_LIMIT_PIECE);

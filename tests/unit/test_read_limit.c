@@ -13,14 +13,14 @@ static int reads_to_a_pause(struct read_limit *read_limit, size_t got)
     return reads;
 }
 
-TEST(no_end)
+TEST(without_a_limit_no_pause_comes)
 {
     struct read_limit read_limit = {0};
     for (int i = 0; i < 100000; i++)
         assert_false(read_limit_take(&read_limit, SIZE_MAX >> 20));
 }
 
-TEST(not_before_there_is_too_much)
+TEST(small_amounts_are_not_delayed)
 {
     struct read_limit read_limit = {.after = 10 << 20};
     for (int i = 0; i < 9; i++)
@@ -28,7 +28,7 @@ TEST(not_before_there_is_too_much)
     assert_true(read_limit_take(&read_limit, 1 << 20));
 }
 
-TEST(portions)
+TEST(portions_are_followed_by_pauses)
 {
     struct read_limit pipe = {.after = 1}, terminal = {.after = 1};
     for (int i = 0; i < 3; i++) { /* each is as large as the first */

@@ -204,7 +204,7 @@ TEST_WITH(edited_text_gets_its_values_back_and_no_others, NULL, forget)
     assert_int_equal(len, 7);
 }
 
-TEST_WITH(bugs_do_not_tell_either, NULL, forget)
+TEST_WITH(assertion_messages_are_redacted, NULL, forget)
 {
     char text[24] = "key sk-live-0123456789";
     redact_add("KEY", "sk-live-0123456789");
@@ -212,7 +212,7 @@ TEST_WITH(bugs_do_not_tell_either, NULL, forget)
     assert_string_equal(text, "key [secret KEY]");
 }
 
-TEST_WITH(names_that_tell, NULL, forget)
+TEST_WITH(variable_names_decide_which_values_are_secrets, NULL, forget)
 {
     assert_true(redact_name_tells("ANTHROPIC_API_KEY"));
     assert_true(redact_name_tells("github_token"));

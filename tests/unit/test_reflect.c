@@ -53,7 +53,7 @@ TEST(after_the_deadline_it_is_a_stub)
     assert_int_equal(timeout_s, -1);
 }
 
-TEST(else_the_model_is_asked)
+TEST(otherwise_the_model_reflects)
 {
     struct budget budget;
     struct hold_clock hold;
@@ -112,7 +112,7 @@ TEST(a_model_that_fails_gives_a_stub)
     reflection_release(&reflection);
 }
 
-TEST(the_question_is_the_turn_and_what_failed)
+TEST(the_request_has_the_turn_and_the_failures)
 {
     struct message_list turn, question;
     message_list_init(&turn);

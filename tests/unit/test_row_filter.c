@@ -70,7 +70,7 @@ TEST(rows_are_found_a_piece_at_a_time)
     row_filter_release(&sift);
 }
 
-TEST(rows_that_may_change_are_asked_again)
+TEST(rows_that_may_change_are_matched_again)
 {
     struct numbers numbers = {.other = 8, .text = "runs"};
     struct row_filter sift;

@@ -50,7 +50,7 @@ static enum decision_kind judge(struct rules *rules, const char *call, const cha
     return decision.kind;
 }
 
-RULES_TEST(modes)
+RULES_TEST(modes_decide_without_a_question)
 {
     bool nobody;
     struct rules *rules = rules_new(RULES_ASK, true);

@@ -104,7 +104,7 @@ PROGRAM_TEST(round_trip)
     running_program_close(session);
 }
 
-PROGRAM_TEST(terminal)
+PROGRAM_TEST(programs_can_have_a_terminal)
 {
     /* The terminal belongs to the program: job control works, and Ctrl-C interrupts. */
     session =
@@ -121,7 +121,7 @@ PROGRAM_TEST(terminal)
     assert_int_equal(running_program_end(session)->exit_code, 3);
 }
 
-PROGRAM_TEST(asked_and_killed)
+PROGRAM_TEST(a_kill_sends_sigterm_first)
 {
     session = start("trap 'echo bye; exit 6' TERM; echo on; while :; do sleep 0.05; done", false);
     await_text(session, "on");
@@ -181,7 +181,7 @@ static void wait_for(int64_t yield_ms)
     program_rig_await(&rig, has_waited, &before);
 }
 
-PROGRAM_TEST(waiting)
+PROGRAM_TEST(waiting_collects_output)
 {
     strbuf_init(&last.output);
     session = start("printf 'Name: '; read v; echo hello $v; read v", false);

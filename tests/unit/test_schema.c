@@ -33,7 +33,7 @@ static const char file[] = "{\"type\":\"object\",\"properties\":{\"path\":{\"typ
                            "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}},"
                            "\"required\":[\"path\"],\"additionalProperties\":false}";
 
-TEST(fields)
+TEST(fields_are_checked_by_type)
 {
     FITS(file, "{\"path\":\"a\"}");
     FITS(file, "{\"path\":\"a\",\"limit\":3}");

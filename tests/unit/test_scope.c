@@ -86,7 +86,7 @@ static int end(void **state)
     return failed;
 }
 
-TEST_WITH(by_effect, begin, end)
+TEST_WITH(a_scope_is_used_only_if_systemd_run_works, begin, end)
 {
     put_program(true_one);
     assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD); /* however well systemd-run would answer */
@@ -104,7 +104,7 @@ TEST_WITH(by_effect, begin, end)
     assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD);
 }
 
-TEST_WITH(vector, begin, end)
+TEST_WITH(limits_are_arguments_of_systemd_run, begin, end)
 {
     put_program(naive);
     char **argv = xcalloc(3, sizeof(*argv));

@@ -60,7 +60,7 @@ TEST_WITH(scratch_dirs_are_private_and_removed, begin, end)
     assert_null(scratch_dirs_open(file, &err));
 }
 
-TEST_WITH(what_a_killed_program_leaves, begin, end)
+TEST_WITH(folders_of_a_killed_program_are_removed, begin, end)
 {
     struct err err = ERR_INIT;
     int ends[2];

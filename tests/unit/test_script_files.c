@@ -86,7 +86,7 @@ TEST_WITH(each_file_once_in_the_order_of_the_list, set_up, tear_down)
     assert_int_equal(files.bytes, 9 + 6 + 6);
 }
 
-TEST_WITH(what_can_be_run_stays_so, set_up, tear_down)
+TEST_WITH(files_stay_executable, set_up, tear_down)
 {
     CLEANUP(free) char *path = scratch_path(&scratch, "work/src/a.py");
     assert_int_equal(chmod(path, 0755), 0);
@@ -112,7 +112,7 @@ TEST_WITH(refusals_name_their_cause, set_up, tear_down)
     gives("[\"out\"]", "files: out is a FIFO, not a file");
 }
 
-TEST_WITH(too_much, set_up, tear_down)
+TEST_WITH(too_many_or_too_large_files_are_refused, set_up, tear_down)
 {
     CLEANUP(free) char *bytes = xcalloc(1, SCRIPT_FILES_BYTES + 1);
     memset(bytes, 'x', SCRIPT_FILES_BYTES);
@@ -127,7 +127,7 @@ TEST_WITH(too_much, set_up, tear_down)
     gives("[\"many\"]", "files: more than 500; name fewer");
 }
 
-TEST_WITH(a_cancelled_call_reads_no_further, set_up, tear_down)
+TEST_WITH(a_canceled_call_reads_no_further, set_up, tear_down)
 {
     atomic_store(&cancelled, true);
     gives("[\"src\"]", "canceled");

@@ -331,7 +331,7 @@ TEST(reflections_have_their_own_order)
     stop(&f);
 }
 
-TEST(a_cancelled_request_is_silent_and_uses_nothing_up)
+TEST(a_canceled_request_is_silent_and_keeps_its_answer)
 {
     static const double speeds[] = {0, 1};
     for (size_t i = 0; i < COUNT_OF(speeds); i++) {
@@ -348,7 +348,7 @@ TEST(a_cancelled_request_is_silent_and_uses_nothing_up)
     }
 }
 
-TEST(it_can_be_cancelled_at_every_delta)
+TEST(a_request_can_be_canceled_at_every_delta)
 {
     for (size_t after = 1; after < 10; after++) {
         struct fixture f;
@@ -362,7 +362,7 @@ TEST(it_can_be_cancelled_at_every_delta)
     }
 }
 
-TEST(it_can_be_freed_while_it_answers)
+TEST(the_model_can_be_freed_while_it_answers)
 {
     struct fixture f;
     start(&f, full, 0);

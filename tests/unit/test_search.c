@@ -70,7 +70,7 @@ TEST_WITH(plain_and_in_order, setup, teardown)
         &rig, "{\"pattern\":\"nothing like this\",\"files_searched\":5,\"truncated\":false,\"entries\":[]}");
 }
 
-TEST_WITH(regex, setup, teardown)
+TEST_WITH(expressions_are_matched, setup, teardown)
 {
     scratch_write(&rig.files, "a.c", "int f(void);\r\nint g(int x)\n  f();\n");
     search("{\"pattern\":\"^int [a-z]+\\\\(.*\\\\);$\",\"regex\":true}");
@@ -84,7 +84,7 @@ TEST_WITH(regex, setup, teardown)
     tool_rig_expect_error(&rig, "pattern must be on one line: lines are searched one by one");
 }
 
-TEST_WITH(globs, setup, teardown)
+TEST_WITH(globs_choose_the_files, setup, teardown)
 {
     scratch_write(&rig.files, "src/a.c", "x\n");
     scratch_write(&rig.files, "src/deep/b.c", "x\n");
@@ -159,7 +159,7 @@ TEST_WITH(long_lines, setup, teardown)
 }
 
 /* Page after page gives every match once, and each page fits. */
-TEST_WITH(pages, setup, teardown)
+TEST_WITH(matches_come_in_pages, setup, teardown)
 {
     int total = 0;
     for (int f = 0; f < 30; f++) {
@@ -223,7 +223,7 @@ TEST_WITH(deep_folders, setup, teardown)
     assert_int_equal(json_get(rig.output, "entries")->count, 1);
 }
 
-TEST_WITH(cancelled, setup, teardown)
+TEST_WITH(a_canceled_search_stops, setup, teardown)
 {
     scratch_write(&rig.files, "a", "needle\n");
     rig.cancelled = true;

@@ -44,7 +44,7 @@ static void add_words(struct strbuf *out, const char *words)
 }
 
 /* What the tests run under each user: containers only as root. */
-TEST(programs)
+TEST(security_page_lists_the_promises_about_programs)
 {
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
     strbuf_addstr(&table, "| promise | tried as root in | as a user in |\n|---|---|---|\n");
@@ -69,7 +69,7 @@ static size_t count_bodies(const char *beginning)
     return count;
 }
 
-TEST(scripts)
+TEST(security_page_lists_the_promises_about_scripts)
 {
     size_t total = 0;
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
@@ -84,7 +84,7 @@ TEST(scripts)
     page_block_check(PAGE, "scripts", &table);
 }
 
-TEST(guards)
+TEST(security_page_names_existing_tests)
 {
     CLEANUP(strbuf) struct strbuf table = STRBUF_INIT;
     strbuf_addstr(&table, "| promise | test |\n|---|---|\n");

@@ -46,7 +46,7 @@ static void logs(size_t from, size_t limit, const char *text, size_t offset, siz
     expect(output_lines_log(&lines, from, limit, &out), &out, text, offset, next);
 }
 
-TEST_WITH(cursor, begin, end)
+TEST_WITH(the_cursor_reads_each_line_once, begin, end)
 {
     polls(0, "", 0, 0);
     add("one\ntwo\r\nthr");
@@ -69,7 +69,7 @@ TEST_WITH(old_lines_are_dropped, begin, end)
     polls(2, "6\n7", 5, 7);
 }
 
-TEST_WITH(end, begin, end)
+TEST_WITH(the_end_completes_the_last_line, begin, end)
 {
     add("1\n2\n3\nlast");
     output_lines_end(&lines, 4);

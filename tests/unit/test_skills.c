@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_WITH(heads, setup, teardown)
+TEST_WITH(heads_of_skill_files_are_parsed, setup, teardown)
 {
     static const char *const heads[][3] = {
         {"---\nname: pdf\ndescription: Reads PDF files # a comment\n---\n# x", "pdf", "Reads PDF files"},
@@ -59,7 +59,7 @@ static void list(void)
         fail_msg("%s", err.text);
 }
 
-TEST_WITH(listing, setup, teardown)
+TEST_WITH(skills_are_listed, setup, teardown)
 {
     list();
     assert_int_equal(skills.count, 0); /* no such folder: none */
@@ -189,7 +189,7 @@ static mode_t mode_of(const char *path)
     return st.st_mode & 0777;
 }
 
-TEST_WITH(staging, setup, teardown)
+TEST_WITH(skills_are_staged, setup, teardown)
 {
     scratch_write(&t.files, "skills/pdf/SKILL.md", "---\nname: pdf\n---\n");
     scratch_write(&t.files, "skills/pdf/ref/form.md", "form");

@@ -82,7 +82,7 @@ static void expect_input_refused(const char *from, const char *to, const char *w
         fail_msg("%s", err.text);
 }
 
-TEST_WITH(files, setup, teardown)
+TEST_WITH(files_are_copied, setup, teardown)
 {
     put("work/a/b", "one", 0);
     put("work/run.sh", "two", 0755);
@@ -119,7 +119,7 @@ TEST_WITH(existing_files_are_replaced, setup, teardown)
     assert_false(scratch_exists(&t.files, "x"));
 }
 
-TEST_WITH(limit, setup, teardown)
+TEST_WITH(the_size_is_limited, setup, teardown)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *big = xcalloc(1, 60000);
@@ -140,7 +140,7 @@ TEST_WITH(limit, setup, teardown)
     input(from, NULL, "link"); /* costs nothing */
 }
 
-TEST_WITH(directory, setup, teardown)
+TEST_WITH(directories_are_copied, setup, teardown)
 {
     struct err err = ERR_INIT;
     bool mounted;
@@ -229,7 +229,7 @@ TEST_WITH(sources_that_lead_out, setup, teardown)
     assert_true(S_ISLNK(look("work/copy/leak").st_mode));
 }
 
-TEST_WITH(pinned, setup, teardown)
+TEST_WITH(pinned_sources_are_copied, setup, teardown)
 {
     struct err err = ERR_INIT;
     struct stage_input pinned = {.from = "artifact://a/b.txt", .pin = true};

@@ -38,7 +38,7 @@ static int end(void **state)
     return 0;
 }
 
-TEST(every_fixture_says_what_it_shows)
+TEST(every_fixture_has_a_description)
 {
     struct start_list list;
     start_list_load(&list, SOURCE_DIR "/fixtures", 0);

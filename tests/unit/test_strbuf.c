@@ -19,7 +19,7 @@ static void check(const struct strbuf *sb)
     assert_int_equal(strbuf_empty[0], '\0');
 }
 
-TEST(empty)
+TEST(an_empty_buffer_is_an_empty_text)
 {
     struct strbuf sb = STRBUF_INIT;
     check(&sb);
@@ -32,7 +32,7 @@ TEST(empty)
     check(&sb);
 }
 
-TEST(appending)
+TEST(texts_are_appended)
 {
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     for (int i = 0; i < 2000; i++) {
@@ -51,7 +51,7 @@ TEST(appending)
     assert_memory_equal(sb.buf, "a\0bcd", 6);
 }
 
-TEST(format)
+TEST(formatted_texts_are_appended)
 {
     CLEANUP(strbuf) struct strbuf sb = STRBUF_INIT;
     /* Shorter than, exactly, and longer than the room that is tried first. */
@@ -79,7 +79,7 @@ TEST(grow_and_set_len)
     assert_string_equal(sb.buf, "a");
 }
 
-TEST(detach)
+TEST(detach_gives_the_bytes_away)
 {
     struct strbuf sb = STRBUF_INIT;
     size_t len = 9;
@@ -112,7 +112,7 @@ static int pipe_with(size_t len)
     return ends[0];
 }
 
-TEST(read)
+TEST(a_descriptor_is_read_to_its_end)
 {
     static const struct {
         size_t size, limit;

@@ -49,7 +49,7 @@ static bool same_style(const struct style *a, const struct style *b)
            a->underline == b->underline && a->reverse == b->reverse;
 }
 
-TEST(lines)
+TEST(lines_of_a_theme_are_parsed)
 {
     struct theme theme =
         parse("# a theme\n\n  text\tWhite,black+bold   # with a comment\r\n"
@@ -67,7 +67,7 @@ TEST(lines)
     assert_int_equal(theme.styles[LOOK_WARN].bg, COLOR_DEFAULT);
 }
 
-TEST(inheritance)
+TEST(roles_inherit_from_their_parents)
 {
     struct theme theme = parse("diff blue,black\ndiff.add green+bold\ntext 250,235+italic\nwave.held +reverse\n");
     struct style *gutter = &theme.styles[LOOK_DIFF_ADD_GUTTER];
@@ -87,7 +87,7 @@ TEST(inheritance)
     assert_int_equal(empty.styles[LOOK_JSON_KEY].bg, COLOR_DEFAULT);
 }
 
-TEST(roles)
+TEST(roles_have_names_and_parents)
 {
     assert_int_equal(look_parent(LOOK_TEXT), LOOK_TEXT);
     assert_int_equal(look_parent(LOOK_DIFF_ADD_GUTTER), LOOK_DIFF_ADD);
@@ -228,7 +228,7 @@ static void put_theme(const char *name, const char *text)
     assert_int_equal(file_replace(path, text, strlen(text), 0600, &err), 0);
 }
 
-TEST_WITH(loading, make_home, drop_home)
+TEST_WITH(themes_are_loaded_by_name, make_home, drop_home)
 {
     struct theme theme;
     struct err err = ERR_INIT;
@@ -259,7 +259,7 @@ TEST_WITH(loading, make_home, drop_home)
     assert_string_equal(all.buf, "broken default high-contrast light mine mono solarized ");
 }
 
-TEST_WITH(what_the_environment_suggests, make_home, drop_home)
+TEST_WITH(the_environment_chooses_a_theme, make_home, drop_home)
 {
     struct theme theme;
     struct err err = ERR_INIT;
@@ -284,7 +284,7 @@ TEST_WITH(what_the_environment_suggests, make_home, drop_home)
     assert_string_equal(theme.name, "mono");
 }
 
-TEST(fewer_colors)
+TEST(colors_are_reduced_for_the_terminal)
 {
     assert_int_equal(color_reduce(COLOR_DEFAULT, 256), COLOR_DEFAULT);
     assert_int_equal(color_reduce(COLOR_DEFAULT, 8), COLOR_DEFAULT);

@@ -102,7 +102,7 @@ TEST_WITH(other_kinds_of_files, setup, teardown)
     assert_int_equal(err.code, EISDIR);
 }
 
-TEST_WITH(limit, setup, teardown)
+TEST_WITH(a_digest_has_a_size_limit, setup, teardown)
 {
     char out[HASH_SHA256_HEX];
     struct err err = ERR_INIT;

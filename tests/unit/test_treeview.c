@@ -28,7 +28,7 @@ static void assert_shown(const struct treeview *tree, const char *want)
     assert_string_equal(got, want);
 }
 
-TEST(folding)
+TEST(folders_can_be_folded)
 {
     struct treeview tree = {0};
     build(&tree, false);
@@ -48,7 +48,7 @@ TEST(folding)
     tree_release(&tree);
 }
 
-TEST(places)
+TEST(rows_of_folded_entries_are_those_of_their_folder)
 {
     struct treeview tree = {0};
     build(&tree, false);
@@ -65,7 +65,7 @@ TEST(places)
     tree_release(&tree);
 }
 
-TEST(an_empty_one)
+TEST(an_empty_tree_has_no_rows)
 {
     struct treeview tree = {0};
     tree_begin(&tree);

@@ -23,7 +23,7 @@ TEST(every_code_point_round_trips)
     assert_memory_equal(bytes, "\xEF\xBF\xBD", 3);
 }
 
-TEST(malformed)
+TEST(malformed_bytes_are_found)
 {
     /* How many bytes each U+FFFD replaces, from the Unicode standard's table of examples. */
     static const struct {
@@ -100,7 +100,7 @@ TEST(reads_no_further_than_its_length)
     }
 }
 
-TEST(width)
+TEST(characters_have_their_width)
 {
     static const struct {
         uint32_t cp;
@@ -126,7 +126,7 @@ static void sanitized(const char *text, size_t len, unsigned keep, const char *w
     assert_string_equal(out.buf, want);
 }
 
-TEST(sanitize)
+TEST(control_characters_are_replaced)
 {
     sanitized("plain é 中 😀", strlen("plain é 中 😀"), 0, "plain é 中 😀");
     sanitized("a\x1B[2Jb", 6, 0, "a^[[2Jb");

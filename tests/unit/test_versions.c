@@ -78,7 +78,7 @@ static void expect_none(struct versions *v, const char *name, int64_t version, c
     assert_string_equal(err.text, why);
 }
 
-STORE_TEST(versions)
+STORE_TEST(versions_are_saved_and_loaded)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) int64_t *list = NULL;
@@ -99,7 +99,7 @@ STORE_TEST(versions)
     expect_none(v, "none", VERSIONS_NEWEST, "artifact not found: none");
 }
 
-STORE_TEST(removing)
+STORE_TEST(versions_are_removed)
 {
     struct err err = ERR_INIT;
     save(v, "a", "x", NULL);
@@ -111,7 +111,7 @@ STORE_TEST(removing)
     assert_int_equal(save(v, "a", "again", NULL), 0);
 }
 
-TEST_WITH(refusals, setup_memory, teardown)
+TEST_WITH(wrong_names_are_refused, setup_memory, teardown)
 {
     struct versions *v = *state;
     struct err err = ERR_INIT;
@@ -121,7 +121,7 @@ TEST_WITH(refusals, setup_memory, teardown)
     assert_string_equal(err.text, "artifacts are off");
 }
 
-STORE_TEST(bytes)
+STORE_TEST(any_bytes_are_kept)
 {
     struct err err = ERR_INIT;
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
@@ -139,7 +139,7 @@ static void *save_ten(void *user)
     return NULL;
 }
 
-STORE_TEST(at_once)
+STORE_TEST(versions_are_saved_at_once_by_many)
 {
     struct err err = ERR_INIT;
     pthread_t threads[4];

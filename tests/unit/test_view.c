@@ -49,7 +49,7 @@ static void check_reason(const struct event *event, int number)
     assert_string_equal(event->session_ended.reason, want);
 }
 
-TEST(what_a_frame_uses_stays_until_it_ends)
+TEST(events_of_a_frame_stay_until_it_ends)
 {
     static const struct event *events[EVENTS + 1];
     struct rig rig;
@@ -71,7 +71,7 @@ TEST(what_a_frame_uses_stays_until_it_ends)
     rig_close(&rig);
 }
 
-TEST(long_events_count_for_what_they_are)
+TEST(long_events_count_by_their_size)
 {
     struct rig rig;
     rig_open(&rig, 1, 200000);

@@ -141,7 +141,7 @@ static void make_files(const char *const *names, size_t count)
         scratch_write(&files, names[i], "x");
 }
 
-TEST_WITH(orders, setup, teardown)
+TEST_WITH(entries_come_in_order, setup, teardown)
 {
     static const char *const names[] = {"b/z", "b/a/q", "a", "a-b", "b.c", "b0", "a.d/x", ".git/config", "b/.git"};
     make_files(names, COUNT_OF(names));
@@ -246,7 +246,7 @@ static int make_deep(int depth, int width, mode_t mode)
     return at;
 }
 
-TEST_WITH(deep, setup, teardown)
+TEST_WITH(deep_trees_are_walked, setup, teardown)
 {
     close(make_deep(DEEP, 1, 0700));
     for (int order = WALK_ANY; order <= WALK_BY_PATH; order++) {
@@ -345,7 +345,7 @@ static enum walk_next check_order(void *user, const struct walk_entry *entry)
     return WALK_CONTINUE;
 }
 
-TEST_WITH(wide, setup, teardown)
+TEST_WITH(wide_folders_are_walked, setup, teardown)
 {
     for (int i = 0; i < WIDE; i++) {
         char name[32];

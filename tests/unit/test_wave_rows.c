@@ -69,7 +69,7 @@ static void check_recording(const char *path)
     journal_reader_free(reader);
 }
 
-TEST(going_on_and_back)
+TEST(rows_are_the_same_forward_and_back)
 {
     static const char *patterns[] = {SOURCE_DIR "/fixtures/*.jsonl", SOURCE_DIR "/tests/screens/cases/waves*/*.jsonl"};
     for (size_t p = 0; p < COUNT_OF(patterns); p++) {

@@ -108,7 +108,7 @@ TEST(everything_else_runs_alone)
     assert_waves("r_a w n d", true, "c1 c2 c3 c4", NULL);
 }
 
-TEST(an_overlapping_read_has_its_own_wave_D27)
+TEST(an_overlapping_read_has_its_own_wave)
 {
     assert_waves("r_a r_ab", true, "c1 c2", NULL);
     assert_waves("r_x r_a r_a r_b r_y", true, "c1+c2 c3 c4+c5", NULL);
@@ -116,13 +116,13 @@ TEST(an_overlapping_read_has_its_own_wave_D27)
     assert_waves("r_a r_b r_a r_a r_b", true, "c1+c2 c3 c4+c5", NULL);
 }
 
-TEST(a_tool_without_a_class_runs_alone_D28)
+TEST(a_tool_without_a_class_runs_alone)
 {
     assert_waves("r_a u r_b", true, "c1 c2 c3", "c2 is not a read (UNKNOWN) | runs alone: effect unknown | last call");
     assert_waves("r_a nobody_knows_it r_b", true, "c1 c2 c3", NULL);
 }
 
-TEST(keys_take_arguments_D29)
+TEST(keys_take_arguments)
 {
     assert_waves("r_file:a.c r_file:b.c", true, "c1+c2", NULL);
     assert_waves("r_file:a.c r_file:b.c r_file:a.c", true, "c1+c2 c3",
@@ -131,7 +131,7 @@ TEST(keys_take_arguments_D29)
     assert_waves("r_file r_file", true, "c1 c2", NULL);
 }
 
-TEST(parallel_off_is_one_wave_per_call_D30)
+TEST(parallel_off_is_one_wave_per_call)
 {
     assert_waves("r_a r_b r_x", false, "c1 c2 c3", "parallel is off | parallel is off | parallel is off");
 }

@@ -34,7 +34,7 @@ static void check(const char *old, const char *new, const char *old_marked, cons
     assert_string_equal(b.buf, new_marked);
 }
 
-TEST(words)
+TEST(changed_words_are_marked)
 {
     check("int count = 1;", "int amount = 1;", "int [count] = 1;", "int [amount] = 1;");
     check("- [ ] write", "- [x] write", "- [[ ]] write", "- [[x]] write");
@@ -103,7 +103,7 @@ static struct diff_line line(const char *text)
     return (struct diff_line){.text = text, .len = strlen(text)};
 }
 
-TEST(pairs)
+TEST(similar_lines_are_paired)
 {
     int partner[WORD_DIFF_RUN];
     struct diff_line removed[] = {line("int alpha = 1;"), line("int beta = 2;")};

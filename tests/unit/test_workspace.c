@@ -113,7 +113,7 @@ TEST_WITH(policy_persists, setup, teardown)
     workspace_free(ws);
 }
 
-TEST_WITH(capabilities, setup, teardown)
+TEST_WITH(capabilities_are_reported, setup, teardown)
 {
     struct workspace_capabilities plain = workspace_describe(&(struct workspace_policy){0});
     assert_string_equal(plain.isolation, "local");
@@ -125,7 +125,7 @@ TEST_WITH(capabilities, setup, teardown)
     assert_int_equal(boxed.max_disk_bytes, 7);
 }
 
-TEST_WITH(trusted, setup, teardown)
+TEST_WITH(a_trusted_folder_is_used_and_kept, setup, teardown)
 {
     struct workspace_options given = options();
     struct err err = ERR_INIT;
@@ -154,7 +154,7 @@ TEST_WITH(failed_creation_leaves_nothing, setup, teardown)
     assert_string_equal(list, "base");
 }
 
-TEST_WITH(disk, setup, teardown)
+TEST_WITH(disk_use_is_counted, setup, teardown)
 {
     struct workspace_options given = options();
     struct err err = ERR_INIT;

@@ -98,7 +98,7 @@ TEST_WITH(files_belong_to_the_user_of_the_sandbox, setup, teardown)
     check(true, user ? user->uid : geteuid(), user ? user->gid : getegid());
 }
 
-TEST_WITH(else_it_is_ours, setup, teardown)
+TEST_WITH(without_a_sandbox_user_files_are_ours, setup, teardown)
 {
     check(false, geteuid(), getegid());
 }

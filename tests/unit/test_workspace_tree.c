@@ -259,7 +259,7 @@ static char *program_lines(struct program_text *text)
     return strbuf_detach(&out, NULL);
 }
 
-TEST(a_program_is_the_same_whichever_way_one_came)
+TEST(program_text_does_not_depend_on_how_it_is_read)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     struct program_text kept;
@@ -339,7 +339,7 @@ TEST(lines_that_leave_are_counted)
     look_release(&look);
 }
 
-TEST(which_program_matters)
+TEST(the_program_of_a_call_is_found)
 {
     struct shown look;
     look_init(&look, STARTED

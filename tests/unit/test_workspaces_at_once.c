@@ -77,7 +77,7 @@ static void *work(void *user)
     return NULL;
 }
 
-TEST(five_hundred)
+TEST(five_hundred_workspaces_work_at_once)
 {
     pthread_t threads[THREADS];
     scratch_init(&files);
@@ -121,7 +121,7 @@ static void *acquire(void *user)
     return NULL;
 }
 
-TEST(registry)
+TEST(threads_can_share_the_table)
 {
     pthread_t threads[THREADS];
     scratch_init(&files);
