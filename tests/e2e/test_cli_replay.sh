@@ -278,7 +278,7 @@ golden all-ascii.txt
 if command -v script >/dev/null; then
     on_tty "'$program' replay --speed 0 '$source/tests/e2e/account/all.jsonl'"
     sed -i 's/\r$//; s/\x1b/^[/g' "$base/out"
-    golden all-colour-60.txt
+    golden all-color-60.txt
 fi
 
 begin "the account of programs"

@@ -41,7 +41,7 @@ SCRIPT_TEST(a_script_that_works)
     assert_non_null(strstr(result, "\"message\":\"hello\""));
     assert_string_equal(f->mode, "PLAN");
     assert_string_equal(f->secrets, "[\"A\",\"B\"]");
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
     assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_PROPOSED), 0);
     assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 0);
 }
@@ -72,7 +72,7 @@ SCRIPT_TEST(a_script_that_crashes)
     f->answers = crashes;
     run(f, "{\"script\":\"1/0\"}");
     assert_string_equal(error(f), "ZeroDivisionError: division by zero\nFile \"<script>\", line 3\n  1/0\n");
-    assert_int_equal(f->pool.spoilt, 1); /* a box in which a script failed serves nobody else */
+    assert_int_equal(f->pool.broken, 1); /* a box in which a script failed serves nobody else */
 }
 
 SCRIPT_TEST(a_long_traceback_keeps_its_end)
@@ -119,7 +119,7 @@ SCRIPT_TEST(a_box_that_dies_is_not_used_again)
     f->answers = dies;
     run(f, "{\"script\":\"x\"}");
     assert_string_equal(error(f), "Container stdout closed unexpectedly");
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.broken, 1);
 }
 
 SCRIPT_TEST(arguments_are_checked)
@@ -233,7 +233,7 @@ SCRIPT_TEST(a_silent_script_times_out)
     run(f, "{\"script\":\"x\",\"timeout\":10}");
     assert_string_equal(error(f), "Timed out waiting for container response");
     assert_int_equal(turn_rig_finished(&f->rig, "c1")->tool_finished.elapsed_ms, 15000);
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.broken, 1);
     assert_int_equal(f->pool.closed, 1);
 }
 
@@ -246,7 +246,7 @@ SCRIPT_TEST(the_turns_deadline_wins)
     assert_true(f->named_timeout_s == 19);
     assert_string_equal(outcome(f), "timeout");
     assert_int_equal(turn_rig_count(&f->rig, EVENT_LATE_SUPPRESSED), 1);
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.broken, 1);
     assert_int_equal(f->pool.closed, 1);
 }
 
@@ -284,7 +284,7 @@ SCRIPT_TEST(cancel_while_it_runs)
 {
     struct script_rig *f = *state;
     cancel_after(f, 1000000);
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.broken, 1);
     assert_int_equal(f->pool.closed, 1);
 }
 

@@ -47,7 +47,7 @@ SCRIPT_TEST(an_older_harness_takes_none)
     run(f, "{\"script\":\"x\",\"files\":[\"a.py\"]}");
     assert_non_null(strstr(error(f), "the image of this sandbox is outdated"));
     assert_int_equal(f->pool.given, 1);
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
 }
 
 /* ---- tools, and what a call may do ---- */
@@ -140,7 +140,7 @@ SCRIPT_TEST(destructive_tools_need_approval)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_DECIDED), 1);
     assert_string_equal(f->tools, "[\"burn\"]");
     assert_int_equal(f->pool.taken, 2); /* one to ask, which nothing ran in, and one to run in */
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
 }
 
 SCRIPT_TEST(a_script_that_is_denied_does_not_run)

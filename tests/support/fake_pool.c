@@ -68,7 +68,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
         BUG("a box is given back while somebody listens to it");
     fake->out = false;
     fake->given++;
-    fake->spoilt += !reusable;
+    fake->broken += !reusable;
     fake->closed += config->closed;
     if (reusable && !config->closed)
         return;

@@ -32,7 +32,7 @@ struct fake_pool {
 
     /* What happened. */
     int taken, forgotten;
-    int given, spoilt; /* given back; not reusable ones among them */
+    int given, broken; /* given back; not reusable ones among them */
     int closed;        /* closed by their holders among them */
     bool out;
     struct pool_ticket *ticket;

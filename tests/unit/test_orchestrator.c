@@ -189,7 +189,7 @@ TEST_WITH(plan_that_works, set_up, tear_down)
     assert_string_equal(f->record.attempts[0].script, "result {\"a\":1}");
     assert_string_equal(f->record.attempts[0].result.final_data, "{\"a\":1}");
     assert_string_equal(f->events.buf, "0 begins|0 final_result|");
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
 }
 
 TEST_WITH(plan_is_fed_with_the_error, set_up, tear_down)
@@ -210,7 +210,7 @@ TEST_WITH(plan_gives_up, set_up, tear_down)
     struct fixture *f = *state;
     run(f, SCRIPT_PLAN, SCRIPTS("fail one", "fail two", "die", "result 4"));
     expect(f, false, 3, "3 attempts failed, the last with: Container stdout closed unexpectedly");
-    assert_int_equal(f->pool.spoilt, 3); /* a box in which a script failed is not used again */
+    assert_int_equal(f->pool.broken, 3); /* a box in which a script failed is not used again */
 }
 
 TEST_WITH(plan_of_one_attempt, set_up, tear_down)
@@ -291,7 +291,7 @@ TEST_WITH(steps_until_a_result, set_up, tear_down)
     assert_string_equal(f->errors.buf, "||three|");
     assert_true(f->record.attempts[0].result.step_done);
     assert_int_equal(f->pool.taken, 1);  /* one box, for all of them */
-    assert_int_equal(f->pool.spoilt, 1); /* and not used again, because a script failed in it */
+    assert_int_equal(f->pool.broken, 1); /* and not used again, because a script failed in it */
 }
 
 TEST_WITH(steps_until_the_author_is_done, set_up, tear_down)
@@ -301,7 +301,7 @@ TEST_WITH(steps_until_the_author_is_done, set_up, tear_down)
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
     expect(f, true, 2, "the model finished after 2 steps");
     assert_string_equal(f->record.closing, "That is all.");
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
 }
 
 TEST_WITH(a_failed_step_at_the_end, set_up, tear_down)
@@ -346,7 +346,7 @@ TEST_WITH(a_broken_box_is_replaced, set_up, tear_down)
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "die", "result 3"));
     expect(f, true, 3, "step 3 returned a result"); /* in a new box, in which nothing failed */
     assert_int_equal(f->pool.taken, 2);
-    assert_int_equal(f->pool.spoilt, 1);
+    assert_int_equal(f->pool.broken, 1);
 }
 
 /* ---- canceling ---- */
@@ -379,7 +379,7 @@ TEST_WITH(cancel_between_steps, set_up, tear_down)
     f->cancel_at_ms = 15;
     run(f, SCRIPT_INTERACTIVE, SCRIPTS("step 1", "step 2"));
     expect(f, false, 1, "canceled");
-    assert_int_equal(f->pool.spoilt, 0);
+    assert_int_equal(f->pool.broken, 0);
 }
 
 TEST_WITH(cancel_at_an_event, set_up, tear_down)

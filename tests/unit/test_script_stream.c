@@ -5,14 +5,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "sandbox/wire.h"
-#include "support/executor_rig.h"
+#include "support/script_run_rig.h"
 #include "support/test.h"
 
 /* ---- what is skipped ---- */
 
-TEST_WITH(skips_foreign_events, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(skips_foreign_events, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     static const char *const lines[] = {
         "hello from print\n",
         "\n",
@@ -41,15 +41,15 @@ TEST_WITH(skips_foreign_events, executor_rig_set_up, executor_rig_tear_down)
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         fake_channel_say(&f->config, (int64_t)i, lines[i]);
-    executor_rig_run(f);
-    executor_rig_expect_success(f, "1", COUNT_OF(lines) - 1);
+    script_run_rig_run(f);
+    script_run_rig_expect_success(f, "1", COUNT_OF(lines) - 1);
     assert_int_equal(f->result.skipped, COUNT_OF(lines) - 1);
     assert_string_equal(f->events.buf, RESULT("1"));
 }
 
-TEST_WITH(any_valid_json_is_accepted, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(any_valid_json_is_accepted, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     fake_channel_say(&f->config, 1,
                      "\t {\"extra\" : {\"type\":\"x\"}, \"typ\\u0065\" : \"lo\\u0067\" ,\"execution_id\":\"\\u00651\","
                      "\"message\":\"caf\\u00e9 \\ud83d\\ude00\",\"level\":\"stdout\"} \r\n");
@@ -57,8 +57,8 @@ TEST_WITH(any_valid_json_is_accepted, executor_rig_set_up, executor_rig_tear_dow
                      "{\"type\":\"log\",\"execution_id\":\"old\",\"execution_id\":\"e1\",\"message\":[1]}\n");
     fake_channel_say(&f->config, 3, "{\"type\":\"intermediate\",\"execution_id\":\"e1\",\"label\":7}\n");
     fake_channel_say(&f->config, 4, "{\"type\":\"final_result\",\"execution_id\":\"e1\"}\n");
-    executor_rig_run(f);
-    executor_rig_expect_success(f, "null", 4);
+    script_run_rig_run(f);
+    script_run_rig_expect_success(f, "null", 4);
     assert_string_equal(f->result.logs[0].data, "caf\xC3\xA9 \xF0\x9F\x98\x80");
     assert_string_equal(f->result.logs[0].label, "stdout");
     assert_string_equal(f->result.logs[1].data, "[1]");
@@ -69,9 +69,9 @@ TEST_WITH(any_valid_json_is_accepted, executor_rig_set_up, executor_rig_tear_dow
     assert_memory_equal(f->events.buf, "{\"extra\"", 8); /* without the white space around it */
 }
 
-TEST_WITH(too_deep_json_is_refused, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(too_deep_json_is_refused, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     struct strbuf line = STRBUF_INIT;
     for (int levels = WIRE_DEPTH_MAX; levels >= WIRE_DEPTH_MAX - 1; levels--) { /* the event itself is one */
         strbuf_reset(&line);
@@ -84,7 +84,7 @@ TEST_WITH(too_deep_json_is_refused, executor_rig_set_up, executor_rig_tear_down)
         fake_channel_say(&f->config, 1, line.buf);
     }
     strbuf_release(&line);
-    executor_rig_run(f);
+    script_run_rig_run(f);
     assert_true(f->result.success);
     assert_int_equal(f->result.skipped, 1);
     assert_int_equal(strlen(f->result.final_data), 2 * (WIRE_DEPTH_MAX - 1));
@@ -97,32 +97,32 @@ TEST_WITH(too_deep_json_is_refused, executor_rig_set_up, executor_rig_tear_down)
 
 /* ---- limits ---- */
 
-TEST_WITH(limit_is_exact, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(limit_is_exact, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     f->request.max_output_bytes = strlen(LOG("m") RESULT("1"));
     fake_channel_say(&f->config, 1, LOG("m") RESULT("1") "and a flood behind it");
-    executor_rig_run(f);
-    executor_rig_expect_success(f, "1", 1);
+    script_run_rig_run(f);
+    script_run_rig_expect_success(f, "1", 1);
     assert_int_equal(f->result.output_bytes, f->request.max_output_bytes);
 }
 
-TEST_WITH(one_byte_too_many, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(one_byte_too_many, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     f->request.max_output_bytes = strlen(LOG("m") RESULT("1")) - 1;
     fake_channel_say(&f->config, 1, LOG("m") RESULT("1"));
-    executor_rig_run(f);
+    script_run_rig_run(f);
     assert_int_equal(f->result.output_bytes, strlen(LOG("m") RESULT("1")));
     assert_int_equal(f->result.log_count, 1);
     CLEANUP(free)
     char *error = xasprintf("Container output exceeded the limit of %zu bytes", f->request.max_output_bytes);
-    executor_rig_expect_failure(f, error, 1, true);
+    script_run_rig_expect_failure(f, error, 1, true);
 }
 
-TEST_WITH(any_pieces_give_the_same_result, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(any_pieces_give_the_same_result, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
 #define READ LOG("one") "junk\n" STEP("{\"a\":[1]}") LOG("two") RESULT("\"x\"")
     const char *stream = READ DONE;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;
@@ -133,7 +133,7 @@ TEST_WITH(any_pieces_give_the_same_result, executor_rig_set_up, executor_rig_tea
         f->dones = 0;
         for (size_t at = 0; at < strlen(stream); at += step)
             fake_channel_say_bytes(&f->config, 5, stream + at, step < strlen(stream + at) ? step : strlen(stream + at));
-        executor_rig_run(f);
+        script_run_rig_run(f);
         script_result_write(&text, &f->result);
         script_result_release(&f->result);
         if (whole.len)
@@ -151,17 +151,17 @@ TEST_WITH(any_pieces_give_the_same_result, executor_rig_set_up, executor_rig_tea
     assert_string_equal(whole.buf, expected);
 }
 
-TEST_WITH(flood_costs_no_memory, executor_rig_set_up, executor_rig_tear_down)
+TEST_WITH(flood_costs_no_memory, script_run_rig_set_up, script_run_rig_tear_down)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     CLEANUP(free) char *chunk = xmalloc(1 << 16);
     memset(chunk, 'x', 1 << 16);
-    executor_rig_start(f);
+    script_run_rig_start(f);
     size_t fed = 0;
     for (; f->config.base.received && fed < (size_t)1 << 30; fed += 1 << 16)
         f->config.base.received(&f->config.base, chunk, 1 << 16);
     loop_run(f->loop);
     assert_int_equal(fed, SCRIPT_OUTPUT_BYTES + (1 << 16));
-    executor_rig_expect_failure(f, "Container output exceeded the limit of 1048576 bytes", 0, true);
+    script_run_rig_expect_failure(f, "Container output exceeded the limit of 1048576 bytes", 0, true);
     assert_int_equal(f->result.output_bytes, fed);
 }

@@ -1,10 +1,10 @@
 #pragma once
 /* One run of a script against a scripted harness, in virtual time.
  *
- *     struct executor_rig *f = *state;              of executor_rig_set_up
+ *     struct script_run_rig *f = *state;              of script_run_rig_set_up
  *     fake_channel_say(&f->harness, 10, RESULT("[1, 2]") DONE);
- *     executor_rig_run(f);
- *     executor_rig_expect_success(f, "[1, 2]", 10); */
+ *     script_run_rig_run(f);
+ *     script_run_rig_expect_success(f, "[1, 2]", 10); */
 
 #include "base/loop.h"
 #include "base/strbuf.h"
@@ -17,7 +17,7 @@
 #define LOG(text)    "{\"type\":\"log\",\"execution_id\":\"e1\",\"message\":\"" text "\",\"level\":\"info\"}\n"
 #define DONE         "{\"type\":\"script_done\",\"execution_id\":\"e1\"}\n"
 
-struct executor_rig {
+struct script_run_rig {
     struct fake_clock clock;
     struct loop *loop;
     struct fake_channel config;
@@ -36,11 +36,11 @@ struct executor_rig {
 };
 
 /* cmocka's state is a rig. */
-int executor_rig_set_up(void **state);
-int executor_rig_tear_down(void **state);
+int script_run_rig_set_up(void **state);
+int script_run_rig_tear_down(void **state);
 
-void executor_rig_start(struct executor_rig *f);
+void script_run_rig_start(struct script_run_rig *f);
 /* Runs from the start until no event is left; checks that it is done exactly once. */
-void executor_rig_run(struct executor_rig *f);
-void executor_rig_expect_failure(const struct executor_rig *f, const char *error, int64_t at_ms, bool closed);
-void executor_rig_expect_success(const struct executor_rig *f, const char *data, int64_t at_ms);
+void script_run_rig_run(struct script_run_rig *f);
+void script_run_rig_expect_failure(const struct script_run_rig *f, const char *error, int64_t at_ms, bool closed);
+void script_run_rig_expect_success(const struct script_run_rig *f, const char *data, int64_t at_ms);

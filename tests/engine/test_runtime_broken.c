@@ -1,5 +1,5 @@
-/* What a program does to its own workspace spoils no later call: whatever is in the way is moved aside and told, and
- * links by the paths that programs were given are as good as others. In real sandboxes. */
+/* Damage that a program does to its own workspace breaks no later call: files in the way are moved aside and reported,
+ * and links by the paths of programs work like others. In real sandboxes. */
 
 #include "base/mem.h"
 #include "support/runtime_rig.h"
@@ -57,23 +57,23 @@ RUNTIME_TEST(files_in_the_way_of_workspace_folders_are_moved)
 /* Where code is put, too. */
 RUNTIME_TEST(code_finds_its_folder)
 {
-    static const char *const spoils[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
+    static const char *const kinds[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
                                          "rm -rf src; mkfifo src", "rm -rf src; mkdir -p src/code_0.py/x",
                                          "chmod 000 src"};
     static const char *const told[] = {"src blocked a folder and was renamed to src.1",
                                        "src blocked a folder and was renamed to src.2",
                                        "src blocked a folder and was renamed to src.3",
                                        "src/code_0.py blocked a folder and was renamed to src/code_0.py.1", ""};
-    char calls[COUNT_OF(spoils)][2][8];
+    char calls[COUNT_OF(kinds)][2][8];
     runtime_rig_open(&rig);
-    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         snprintf(calls[i][0], sizeof(calls[i][0]), "s%zu", i);
         snprintf(calls[i][1], sizeof(calls[i][1]), "r%zu", i);
-        exec(calls[i][0], spoils[i]);
+        exec(calls[i][0], kinds[i]);
         runtime_rig_call(&rig, calls[i][1], "run_code", "{\"code\":\"print(2)\"}");
     }
     runtime_rig_turn(&rig);
-    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         expect_warning(calls[i][0], told[i]);
         assert_string_equal(runtime_rig_of(&rig, calls[i][1], "output"), "2\n");
     }
@@ -93,19 +93,19 @@ RUNTIME_TEST(signals_and_leftover_processes_of_code_are_reported)
 
 RUNTIME_TEST(broken_metadata_is_replaced)
 {
-    static const char *const spoils[] = {"mkfifo metadata.json", "mkdir metadata.json", "ln -s /etc metadata.json",
-                                         "ln -s metadata.json metadata.json", "ln -s work metadata.json"};
+    static const char *const kinds[] = {"mkfifo metadata.json", "mkdir metadata.json", "ln -s /etc metadata.json",
+                                        "ln -s metadata.json metadata.json", "ln -s work metadata.json"};
     turn_rig_file(&rig.turn, "a.txt", "one\n");
     runtime_rig_open(&rig);
-    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
-        CLEANUP(free) char *command = xasprintf("rm -rf metadata.json; %s", spoils[i]);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        CLEANUP(free) char *command = xasprintf("rm -rf metadata.json; %s", kinds[i]);
         CLEANUP(free) char *first = xasprintf("e%zu", i), *then = xasprintf("s%zu", i), *last = xasprintf("t%zu", i);
         exec(first, command);
         runtime_rig_call(&rig, then, "stage_input", "{\"from\":\"a.txt\"}");
         exec(last, "test ! -L metadata.json && test -f metadata.json && echo good");
     }
     runtime_rig_turn(&rig);
-    for (size_t i = 0; i < COUNT_OF(spoils); i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         CLEANUP(free) char *then = xasprintf("s%zu", i), *last = xasprintf("t%zu", i);
         assert_string_equal(runtime_rig_of(&rig, then, "staged"), "true");
         assert_string_equal(runtime_rig_of(&rig, last, "output"), "good\n");

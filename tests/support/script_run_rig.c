@@ -1,6 +1,6 @@
 /* Runs a script against a scripted harness in virtual time. */
 
-#include "executor_rig.h"
+#include "script_run_rig.h"
 #include "base/mem.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 static int on_events(struct emitter *emitter, struct event *events, size_t count)
 {
-    struct executor_rig *f = CONTAINER_OF(emitter, struct executor_rig, emitter);
+    struct script_run_rig *f = CONTAINER_OF(emitter, struct script_run_rig, emitter);
     for (size_t i = 0; i < count; i++)
         strbuf_addf(&f->events, "%s\n", events[i].script_event.event);
     f->tellings++;
@@ -22,12 +22,12 @@ static int on_events(struct emitter *emitter, struct event *events, size_t count
 
 static void callback_over(struct loop_timer *timer)
 {
-    script_run_go_on(CONTAINER_OF(timer, struct executor_rig, callback)->run);
+    script_run_go_on(CONTAINER_OF(timer, struct script_run_rig, callback)->run);
 }
 
 static enum script_ack on_intermediate(void *user, const struct script_item *part, struct err *err)
 {
-    struct executor_rig *f = user;
+    struct script_run_rig *f = user;
     strbuf_addf(&f->seen, "%s ", part->data);
     if (f->goes_on_within)
         script_run_go_on(f->run);
@@ -44,7 +44,7 @@ static enum script_ack on_intermediate(void *user, const struct script_item *par
 
 static void on_done(void *user, struct script_result *take_result)
 {
-    struct executor_rig *f = user;
+    struct script_run_rig *f = user;
     f->dones++;
     f->run = NULL;
     f->done_us = loop_now_us(f->loop);
@@ -53,9 +53,9 @@ static void on_done(void *user, struct script_result *take_result)
     loop_timer_stop(f->loop, &f->callback);
 }
 
-int executor_rig_set_up(void **state)
+int script_run_rig_set_up(void **state)
 {
-    struct executor_rig *f = xcalloc(1, sizeof(*f));
+    struct script_run_rig *f = xcalloc(1, sizeof(*f));
     fake_clock_init(&f->clock);
     f->loop = loop_new(&f->clock.base);
     fake_channel_init(&f->config, f->loop);
@@ -68,9 +68,9 @@ int executor_rig_set_up(void **state)
     return 0;
 }
 
-int executor_rig_tear_down(void **state)
+int script_run_rig_tear_down(void **state)
 {
-    struct executor_rig *f = *state;
+    struct script_run_rig *f = *state;
     script_result_release(&f->result);
     strbuf_release(&f->events);
     strbuf_release(&f->seen);
@@ -80,23 +80,23 @@ int executor_rig_tear_down(void **state)
     return 0;
 }
 
-void executor_rig_start(struct executor_rig *f)
+void script_run_rig_start(struct script_run_rig *f)
 {
     f->run =
         script_run_start(f->loop, &f->config.base, &f->request, &(struct script_listener){on_intermediate, on_done, f});
     assert_int_equal(f->dones, 0); /* never called before the start returns */
 }
 
-void executor_rig_run(struct executor_rig *f)
+void script_run_rig_run(struct script_run_rig *f)
 {
-    executor_rig_start(f);
+    script_run_rig_start(f);
     loop_run(f->loop);
     assert_int_equal(f->dones, 1);
     assert_null(f->config.base.received);
     assert_null(f->config.base.ended);
 }
 
-void executor_rig_expect_failure(const struct executor_rig *f, const char *error, int64_t at_ms, bool closed)
+void script_run_rig_expect_failure(const struct script_run_rig *f, const char *error, int64_t at_ms, bool closed)
 {
     assert_false(f->result.success);
     assert_false(f->result.reusable);
@@ -107,7 +107,7 @@ void executor_rig_expect_failure(const struct executor_rig *f, const char *error
     assert_int_equal(f->config.closed, closed);
 }
 
-void executor_rig_expect_success(const struct executor_rig *f, const char *data, int64_t at_ms)
+void script_run_rig_expect_success(const struct script_run_rig *f, const char *data, int64_t at_ms)
 {
     assert_true(f->result.success);
     assert_true(f->result.reusable);

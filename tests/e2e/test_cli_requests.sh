@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Around the model, from outside: secrets, what it is told, which one it is. $1 is the program.
+# Requests to the model, from outside: secrets, the system prompt and the choice of the model. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
