@@ -246,10 +246,10 @@ kt run --headless --workspace ws --model m.jsonl --approve allow --record r.json
 if command -v script >/dev/null; then
     on_tty "'$program' replay --speed 0 r.jsonl"
     ok "exit 0" is 0
-    ok "colours" grep -q $'\033\\[32m' "$base/out"
+    ok "colors" grep -q $'\033\\[32m' "$base/out"
     ok "fits" test "$(sed 's/\x1b\[[0-9;]*m//g; s/\r$//' "$base/out" | wc -L)" -le 60
     on_tty "NO_COLOR=1 '$program' replay --speed 0 r.jsonl"
-    ok "no colours" test -z "$(tr -cd '\033' <"$base/out")"
+    ok "no colors" test -z "$(tr -cd '\033' <"$base/out")"
     on_tty "'$program' run"
     ok "a prompt is needed" is 2
 fi

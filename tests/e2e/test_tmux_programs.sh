@@ -98,7 +98,7 @@ case_long() {
     sees 'status=0'
 }
 
-# Titles, the clipboard, colours, the other screen: a program may print what it likes.
+# Titles, the clipboard, colors, the other screen: a program may print what it likes.
 case_hostile() {
     begin hostile 80x24
     mux set-option -g allow-passthrough on >/dev/null 2>&1

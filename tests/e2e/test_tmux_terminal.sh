@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The terminal itself: sizes, suspending, crashes and signals, colours, locales, kinds of terminals, hostile text.
+# The terminal itself: sizes, suspending, crashes and signals, colors, locales, kinds of terminals, hostile text.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
@@ -221,7 +221,7 @@ colors_of() { # of what the program sends: waits for the first frame
 case_no_color() {
     begin no_color 120x40 NO_COLOR=1
     colors_of
-    check "no colour" bash -c "! grep -qaE \$'\\033\\\\[([0-9;]*;)?(3[0-8]|4[0-8]|9[0-7])(;[0-9;]*)?m' '$home/raw'"
+    check "no color" bash -c "! grep -qaE \$'\\033\\\\[([0-9;]*;)?(3[0-8]|4[0-8]|9[0-7])(;[0-9;]*)?m' '$home/raw'"
 }
 
 case_truecolor() {

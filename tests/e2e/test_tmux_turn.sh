@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A turn and a recording in a real terminal: stepping, cancelling, prompts, replay, fork, the demo.
+# A turn and a recording in a real terminal: stepping, canceling, prompts, replay, fork, the demo.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
