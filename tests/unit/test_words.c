@@ -76,6 +76,7 @@ static const struct {
     {"towards", "toward", EVERYWHERE, 0},
     {"learnt", "learned", EVERYWHERE, 0},
     {"spoilt", "broken", EVERYWHERE, 0},
+    {"misspelt", "misspelled", EVERYWHERE, 2},
     {"agt", "agent", PRODUCT, 0},
     {"anew", "again", PRODUCT, 0},
     {"veil", "redact", PRODUCT, 0},
@@ -148,7 +149,8 @@ static bool has_ending(const char *path, const char *const *endings)
 
 static int check_file(const char *full, const struct stat *st, int kind, struct FTW *where)
 {
-    static const char *const code[] = {".c", ".h", ".def", NULL}, *const documents[] = {".md", ".1", ".5", NULL};
+    static const char *const code[] = {".c", ".h", ".def", NULL}, *const documents[] = {".md", ".1",     ".5",
+                                                                                        ".7",  ".theme", NULL};
     (void)st, (void)where;
     const char *path = full + strlen(SOURCE_DIR "/");
     if (kind != FTW_F || (!has_ending(path, code) && !has_ending(path, documents)))
@@ -169,7 +171,9 @@ static int check_file(const char *full, const struct stat *st, int kind, struct 
 TEST(banned_words_become_fewer)
 {
     static const char *const places[] = {
-        "core", "tui", "harness", "tests", "docs", "README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"};
+        "core",        "tui",       "harness",         "tests",       "docs",
+        "themes",      "README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md",
+        "CHANGELOG.md"};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         CLEANUP(free) char *full = xasprintf("%s/%s", SOURCE_DIR, places[i]);
         assert_int_equal(nftw(full, check_file, 16, FTW_PHYS), 0);
