@@ -58,8 +58,8 @@ RUNTIME_TEST(files_in_the_way_of_workspace_folders_are_moved)
 RUNTIME_TEST(code_finds_its_folder)
 {
     static const char *const kinds[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
-                                         "rm -rf src; mkfifo src", "rm -rf src; mkdir -p src/code_0.py/x",
-                                         "chmod 000 src"};
+                                        "rm -rf src; mkfifo src", "rm -rf src; mkdir -p src/code_0.py/x",
+                                        "chmod 000 src"};
     static const char *const told[] = {"src blocked a folder and was renamed to src.1",
                                        "src blocked a folder and was renamed to src.2",
                                        "src blocked a folder and was renamed to src.3",
