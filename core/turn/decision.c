@@ -350,7 +350,7 @@ void decision_note(struct strbuf *out, const struct decision *decision, const st
     json_close(&w, '}');
 }
 
-/* A recorded proposal, made again */
+/* ---- a recorded proposal, made again ---- */
 
 static bool is_empty_file(const char *digest)
 {

@@ -33,7 +33,7 @@ char *case_path(struct case_run *run, const char *path)
     return scratch_path(&run->rig.scratch, name);
 }
 
-/* Views */
+/* ---- views ---- */
 
 static const struct json *parse(struct case_run *run, const char *text, size_t len)
 {
@@ -345,7 +345,7 @@ static bool find_view(struct case_run *run, const char *const *words, struct vie
     return true;
 }
 
-/* Fields */
+/* ---- fields ---- */
 
 /* Fails when an event of this layout can have no such field. */
 static void check_layout(struct case_run *run, const struct view *view, const char *path)
@@ -464,7 +464,7 @@ static void check_fields(struct case_run *run, const struct view *view, const ch
         check_field(run, view, *words);
 }
 
-/* Expectations that are no view */
+/* ---- expectations that are no view ---- */
 
 /* Types of events in order, with a call or gate where it matters; "..." stands for any number of others. */
 static bool story_fits(struct case_run *run, const char *const *words, size_t first)

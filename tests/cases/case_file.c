@@ -97,7 +97,7 @@ const struct case_block *case_file_setup(const struct case_file *file, const cha
     return NULL;
 }
 
-/* Words */
+/* ---- words ---- */
 
 void case_set(struct case_run *run, const char *name, const char *value)
 {

@@ -62,7 +62,7 @@ static bool begins_with(const char *text, const char *word)
     return strncmp(text, word, len) == 0 && (!text[len] || text[len] == ' ');
 }
 
-/* Hooks */
+/* ---- hooks ---- */
 
 static void run_hook(struct loop_task *task)
 {
@@ -105,7 +105,7 @@ static void open_engine(struct case_run *run)
     turn_check_open(&run->rig, run->in_file ? path : NULL);
 }
 
-/* Statements */
+/* ---- statements ---- */
 
 static void do_on(struct case_run *run, const struct case_line *line, const char *text)
 {

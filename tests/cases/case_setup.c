@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Words */
+/* ---- words ---- */
 
 /* The value of KEY=VALUE among the words from `first` on; NULL: there is none. It is used up. */
 const char *case_take_option(struct words *words, size_t first, const char *key)
@@ -125,7 +125,7 @@ static void store_options(struct case_run *run, void *base, const struct value_r
     }
 }
 
-/* Setting up */
+/* ---- setting up ---- */
 
 void case_check_closed(struct case_run *run, const char *what)
 {
@@ -304,7 +304,7 @@ void case_do_let_go(struct case_run *run, struct words *words)
     turn_rig_run(&run->rig);
 }
 
-/* The model */
+/* ---- the model ---- */
 
 void case_do_answer(struct case_run *run, struct words *words)
 {

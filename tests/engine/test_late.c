@@ -32,7 +32,7 @@ static void end_slow(struct turn_rig *rig, struct fake_tool *slow)
     fake_tool_release(slow);
 }
 
-/* Deadlines */
+/* ---- deadlines ---- */
 
 TEST(deadline_is_met_to_the_microsecond)
 {
@@ -53,7 +53,7 @@ TEST(deadline_is_met_to_the_microsecond)
     }
 }
 
-/* A thread of one turn and the next turn */
+/* ---- a thread of one turn and the next turn ---- */
 
 /* The lines of the second turn, without numbers and times. */
 static char *second_turn(const struct turn_rig *rig)
@@ -116,7 +116,7 @@ TEST(late_thread_of_one_turn_touches_nothing_of_the_next)
     }
 }
 
-/* On the pool */
+/* ---- on the pool ---- */
 
 /* Time does not pass by itself while a thread is out, so it is pushed on once the thread is there. */
 struct pool_turn {

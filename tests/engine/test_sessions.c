@@ -18,7 +18,7 @@ static struct fake_answer *answer(struct turn_rig *rig)
     return fake_provider_answer(rig->model);
 }
 
-/* Turn after turn */
+/* ---- turn after turn ---- */
 
 TEST(configuration_is_the_same_to_the_byte_after_any_turn)
 {
@@ -68,7 +68,7 @@ TEST(next_turn_may_begin_from_within_the_end_of_the_last)
     turn_check_end(&rig);
 }
 
-/* Recordings */
+/* ---- recordings ---- */
 
 TEST(resumed_session_never_gives_the_number_of_a_question_twice)
 {
@@ -242,7 +242,7 @@ TEST(hostile_texts_break_no_line_of_the_journal)
     fake_tool_release(&tool);
 }
 
-/* Tools that come and go */
+/* ---- tools that come and go ---- */
 
 /* Before the second turn `late` comes, before the third it is another one, before the fourth it goes. */
 struct coming {
@@ -357,7 +357,7 @@ TEST(replay_has_the_tools_of_each_turn)
     coming_release(&coming);
 }
 
-/* The finalizer */
+/* ---- the finalizer ---- */
 
 struct hooks_log {
     struct strbuf text;

@@ -64,7 +64,7 @@ static void assert_file(const struct writing *f, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* An answer that is none */
+/* ---- an answer that is none ---- */
 
 WRITE_TEST(a_decision_that_decides_nothing_is_refused)
 {
@@ -79,7 +79,7 @@ WRITE_TEST(a_decision_that_decides_nothing_is_refused)
     assert_file(f, "old\n");
 }
 
-/* The write gate closes */
+/* ---- the write gate closes ---- */
 
 static void close_gate(struct write_rig *test)
 {
@@ -116,7 +116,7 @@ WRITE_TEST(a_commit_is_recorded_even_if_the_gate_closes)
     assert_log(f, "ask c1, checkpoint c1, applied c1, result c1");
 }
 
-/* The call is canceled */
+/* ---- the call is canceled ---- */
 
 WRITE_TEST(cancel_while_asking)
 {
@@ -161,7 +161,7 @@ WRITE_TEST(cancel_waits_for_a_commit)
     assert_file(f, "new\n");
 }
 
-/* The journal cannot be written */
+/* ---- the journal cannot be written ---- */
 
 static void stop_recording(struct write_rig *test)
 {

@@ -17,7 +17,7 @@
 
 #define SECONDS(s) ((int64_t)((s)*1e6))
 
-/* A turn with a write that is held */
+/* ---- a turn with a write that is held ---- */
 
 static const char before[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
 static const char after[] = "A\nb\nc\nd\ne\nf\ng\nh\ni\nJ\n";
@@ -142,7 +142,7 @@ TEST(checkpoint_of_a_write_that_is_no_longer_accepted_is_removed)
     turn_check_end(&rig);
 }
 
-/* The gate as the finalizer sees it */
+/* ---- the gate as the finalizer sees it ---- */
 
 static int look_at_gate(void *data, const struct finalize_input *input, struct err *err)
 {
@@ -197,7 +197,7 @@ TEST(gate_is_closed_when_the_finalizer_runs)
     }
 }
 
-/* A question whose diff takes long */
+/* ---- a question whose diff takes long ---- */
 
 /* A turn with two writes; the diff of the first keeps a thread of the pool busy for a while, and `act` happens then. */
 struct big_diff {
@@ -300,7 +300,7 @@ TEST(diff_of_an_expired_question_is_discarded)
     big_diff_end(&big);
 }
 
-/* A question that is asked again without undo */
+/* ---- a question that is asked again without undo ---- */
 
 /* Cancels the turn as soon as the second question is being made, or else when it is open. */
 static struct turn_rig *watched;
@@ -342,7 +342,7 @@ TEST(cancel_before_the_question_about_a_write_without_undo)
     turn_check_end(&rig);
 }
 
-/* Undo */
+/* ---- undo ---- */
 
 TEST(undo_is_refused_if_it_cannot_keep_the_replaced_bytes)
 {

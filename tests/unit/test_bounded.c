@@ -9,7 +9,7 @@ static void assert_state(struct bounded_rig *f, enum tool_state state)
     assert_int_equal(tool_state(&f->trace, "c1"), state);
 }
 
-/* Running */
+/* ---- running ---- */
 
 TEST_WITH(a_result_comes_later_and_once, set_up_read, tear_down)
 {
@@ -167,7 +167,7 @@ TEST_WITH(siblings_are_not_touched, set_up_read, tear_down)
     fake_tool_release(&bad);
 }
 
-/* Time */
+/* ---- time ---- */
 
 TEST_WITH(a_late_tool_leaves_nothing_behind, set_up_read, tear_down)
 {
@@ -323,7 +323,7 @@ TEST_WITH(results_after_the_gate_closed_are_not_used, set_up_read, tear_down)
     assert_log(f, "timeout c1, timeout c1");
 }
 
-/* Canceling */
+/* ---- canceling ---- */
 
 TEST_WITH(cancel_before_it_began, set_up_read, tear_down)
 {
@@ -418,7 +418,7 @@ TEST_WITH(a_call_carries_the_hosts_data, set_up_read, tear_down)
     assert_log(f, "result c1");
 }
 
-/* A proposal that waits for a decision */
+/* ---- a proposal that waits for a decision ---- */
 
 static void leave_open(struct bounded_rig *test, struct bounded_call *call)
 {

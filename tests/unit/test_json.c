@@ -54,7 +54,7 @@ static void doc_cleanup(struct doc *doc)
     free(doc->text);
 }
 
-/* Reading */
+/* ---- reading ---- */
 
 TEST(every_kind_of_value_is_parsed)
 {
@@ -347,7 +347,7 @@ TEST(a_text_is_checked_without_values)
     }
 }
 
-/* Against cJSON */
+/* ---- against cJSON ---- */
 
 static uint32_t seed;
 

@@ -62,7 +62,7 @@ TEST(misuse_aborts)
     loop_free(NULL);
 }
 
-/* Tasks */
+/* ---- tasks ---- */
 
 static void run_post_other(struct loop_task *task)
 {
@@ -132,7 +132,7 @@ TEST(stop_ends_the_loop)
     }
 }
 
-/* Threads and the pool */
+/* ---- threads and the pool ---- */
 
 enum { LETTERS = 2000 };
 static pthread_t loop_thread;
@@ -248,7 +248,7 @@ TEST(work_may_free_itself)
     end();
 }
 
-/* Watches */
+/* ---- watches ---- */
 
 struct pipe_watch {
     struct loop_watch *watch;

@@ -22,7 +22,7 @@ static const struct json *parse(const char *text)
     return value;
 }
 
-/* Classes */
+/* ---- classes ---- */
 
 TEST(annotations_become_classes)
 {
@@ -80,7 +80,7 @@ TEST(hints_are_believed_only_of_the_trusted)
     assert_false(mcp_class_of(&spec, "look", reads).idempotent);
 }
 
-/* Names */
+/* ---- names ---- */
 
 TEST(names_are_clean_and_each_its_own)
 {
@@ -116,7 +116,7 @@ TEST(names_are_clean_and_each_its_own)
     hash_map_release(&taken);
 }
 
-/* Contents */
+/* ---- contents ---- */
 
 static void check_content(const char *result, const char *output, const char *error)
 {
@@ -202,7 +202,7 @@ TEST(a_long_text_is_all_there)
     tool_reply_release(&reply);
 }
 
-/* Differences */
+/* ---- differences ---- */
 
 static void check_patch(const char *old, const char *diff, const char *expected)
 {

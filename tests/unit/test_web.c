@@ -349,7 +349,7 @@ TEST_WITH(the_schema_guards_the_arguments, setup, teardown)
     assert_string_equal(tool_web_search.spec.resource_keys[0], "web");
 }
 
-/* The client itself */
+/* ---- the client itself ---- */
 
 static void got_data(void *user, const char *bytes, size_t len)
 {

@@ -26,7 +26,7 @@ struct selection ui_selected(struct ui *ui, const struct view *view)
     return pane->ops->selected ? pane->ops->selected(pane, view) : none;
 }
 
-/* Panes */
+/* ---- panes ---- */
 
 void ui_next_pane(struct ui *ui, const struct view *view, enum action action)
 {
@@ -73,7 +73,7 @@ void ui_close_something(struct ui *ui, const struct view *view, enum action acti
     }
 }
 
-/* The selection */
+/* ---- the selection ---- */
 
 static bool ui_selection_text(struct strbuf *out, const struct view *view, struct selection selection);
 
@@ -116,7 +116,7 @@ void ui_unfold(struct ui *ui, const struct view *view, enum action action)
                    keymap_key(ui->keymap, ACTION_PANE_3));
 }
 
-/* Dialogs */
+/* ---- dialogs ---- */
 
 void ui_show_sandbox(struct ui *ui, const struct view *view, enum action action)
 {
@@ -168,7 +168,7 @@ void ui_show_some_program(struct ui *ui, const struct view *view, enum action ac
     ui_show_program(ui, view, again ? last : asked);
 }
 
-/* The keyturn program */
+/* ---- the keyturn program ---- */
 
 void ui_next_theme(struct ui *ui, const struct view *view, enum action action)
 {

@@ -24,7 +24,7 @@ static int replay(struct ui *ui, enum action action, const char *argument, struc
     return host->replay(host, action, argument, err);
 }
 
-/* The commands */
+/* ---- the commands ---- */
 
 static int do_theme(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {

@@ -86,7 +86,7 @@ static void describe(struct session_row *row)
         row->writes = peek.writes;
 }
 
-/* From the list */
+/* ---- from the list ---- */
 
 /* Marks a session as listed, by its name and by its file's name. They differ only if the user moved the file. */
 static void know(struct hash_map *known, const struct store_session *session)
@@ -133,7 +133,7 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
     store_close(store);
 }
 
-/* From the journals */
+/* ---- from the journals ---- */
 
 struct found {
     char *name;
@@ -229,7 +229,7 @@ char *sessions_find(const char *name)
     return found ? found : xstrdup(name);
 }
 
-/* The table */
+/* ---- the table ---- */
 
 char *sessions_folder(const char *path)
 {

@@ -124,7 +124,7 @@ struct keymap *setup_keymap(const struct config *config)
     return keymap;
 }
 
-/* Settings */
+/* ---- settings ---- */
 
 static void use_config(struct engine_config *h, const struct config *config)
 {
@@ -237,7 +237,7 @@ static int open_rules(struct setup *setup, const struct setup_plan *plan)
     return 0;
 }
 
-/* Files */
+/* ---- files ---- */
 
 /* A session resumed in a file has the name of the file. */
 static char *id_of(const char *journal)

@@ -174,7 +174,7 @@ static int open_live(struct setup *setup, const struct setup_plan *plan, const s
     return setup->engine_config.provider ? 0 : say_model_error(plan->config, model, &err);
 }
 
-/* Changing the model during a session */
+/* ---- changing the model during a session ---- */
 
 static struct provider *make_file(struct setup *setup, const struct config_model *model, struct err *err)
 {

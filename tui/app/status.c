@@ -30,7 +30,7 @@ static int columns_of(const char *text)
     return (int)utf8_columns(text, strlen(text));
 }
 
-/* The first line */
+/* ---- the first line ---- */
 
 static const char *base_name(const char *path)
 {
@@ -295,7 +295,7 @@ void statusline_top(struct canvas *canvas, struct rect rect, const struct view *
     canvas_right(canvas, rect, 0, 1, LOOK_STATUS, right.buf);
 }
 
-/* The last line */
+/* ---- the last line ---- */
 
 struct footer {
     struct canvas *canvas;
@@ -552,7 +552,7 @@ void statusline_footer(struct canvas *canvas, struct rect rect, const struct vie
     paint_entries(&footer, keys, entries, count);
 }
 
-/* The bar of a recording */
+/* ---- the bar of a recording ---- */
 
 int statusline_timeline_columns(struct rect rect)
 {

@@ -158,7 +158,7 @@ void ui_step_follow(struct ui *ui, const struct view *view)
     }
 }
 
-/* Editing at a gate */
+/* ---- editing at a gate ---- */
 
 static const char *newest_prompt(const struct message_list *messages)
 {
@@ -249,7 +249,7 @@ void ui_edit_gate(struct ui *ui, const struct view *view, enum action action)
         ui_message(ui, LOOK_TEXT, "Edited the %s. %s continues with it.", it.said, keymap_key(ui->keymap, ACTION_STEP));
 }
 
-/* Budget */
+/* ---- budget ---- */
 
 static enum budget_key fullest(const struct session_budget *budget)
 {
@@ -281,7 +281,7 @@ void ui_extend_budget(struct ui *ui, const struct view *view, enum action action
                    name ? name : budget_key_name((enum budget_key)key));
 }
 
-/* Undo */
+/* ---- undo ---- */
 
 static void undo_now(struct ui *ui, void *data)
 {

@@ -30,7 +30,7 @@ static action_handler *const handlers[ACTION_COUNT] = {
 #undef ACTION
 };
 
-/* Life */
+/* ---- life ---- */
 
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme)
 {
@@ -203,7 +203,7 @@ void ui_open(struct ui *ui, const char *what)
         ui_message(ui, LOOK_ERROR, "%s", err.text);
 }
 
-/* Keys */
+/* ---- keys ---- */
 
 /* The key has a meaning in another state. Say so, because silence would look like a broken key. */
 static void say_not_now(struct ui *ui, const struct view *view, const struct key *key)

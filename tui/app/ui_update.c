@@ -10,7 +10,7 @@
 
 #define NOTICE_BACK 64 /* events that newest_event searches */
 
-/* The current state */
+/* ---- the current state ---- */
 
 unsigned ui_contexts(const struct ui *ui, const struct view *view)
 {

@@ -48,7 +48,7 @@ struct exec_run {
     int status;
 };
 
-/* The tap */
+/* ---- the tap ---- */
 
 /* Prints notes about tools that could not be loaded, before the errors they cause in the script. Notes are not output
  * of the script and do not count as such. */
@@ -140,7 +140,7 @@ static void tap_close(struct channel *tap)
 
 static const struct channel_ops tap_ops = {.write = tap_write, .pause = tap_pause, .close = tap_close};
 
-/* The run */
+/* ---- the run ---- */
 
 static void waited(struct loop_timer *timer)
 {

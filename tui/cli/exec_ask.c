@@ -27,7 +27,7 @@ struct ask {
     int status;
 };
 
-/* Output */
+/* ---- output ---- */
 
 static void flush(struct ask *ask)
 {
@@ -115,7 +115,7 @@ static void on_ask_done(void *user, struct run_record *take_record)
     loop_stop(ask->setup.loop);
 }
 
-/* The run */
+/* ---- the run ---- */
 
 static void start_author(struct ask *ask)
 {

@@ -325,7 +325,7 @@ void cli_options_release(struct cli_options *line)
     free(line->options.secrets.items);
 }
 
-/* Help */
+/* ---- help ---- */
 
 static void help_line(struct strbuf *out, const char *left, const char *right)
 {

@@ -109,7 +109,7 @@ static void see_event(struct sink *sink, const struct event *event, const struct
         loop_post(run->setup.loop, &run->stop, cancel_later);
 }
 
-/* Ctrl-C and signals from other processes */
+/* ---- Ctrl-C and signals from other processes ---- */
 
 static void leave_now(struct run_loop *run, int status)
 {
@@ -143,7 +143,7 @@ static void hung_up(void *data)
     stop_run(data, STATUS_HUNG_UP);
 }
 
-/* The sequence of turns */
+/* ---- the sequence of turns ---- */
 
 static void turn_ended(void *data);
 
@@ -209,7 +209,7 @@ static void turn_ended(void *data)
     loop_post(run->setup.loop, &run->step, advance);
 }
 
-/* Life of a run */
+/* ---- life of a run ---- */
 
 static struct sink *open_show(struct run_loop *run, const struct options *options)
 {
@@ -360,7 +360,7 @@ static double usual_speed(void)
     return isatty(STDOUT_FILENO) ? 1 : 0;
 }
 
-/* The prompt of `run` */
+/* ---- the prompt of `run` ---- */
 
 static void trim(struct strbuf *text)
 {
@@ -419,7 +419,7 @@ int cmd_run(const struct options *options)
     return run_loop_turns(&drv, &plan);
 }
 
-/* The demo */
+/* ---- the demo ---- */
 
 static int run_demo(const struct options *options, const struct config *config, struct recording *recording,
                     const char *temp)

@@ -41,7 +41,7 @@ struct painter {
     struct run run;
 };
 
-/* Words */
+/* ---- words ---- */
 
 static void find_run(struct run *run, const struct diff *diff, const struct diff_hunk *hunk, size_t line)
 {
@@ -87,7 +87,7 @@ static void find_words(struct painter *painter, const struct diff *diff, const s
     }
 }
 
-/* The text of a line */
+/* ---- the text of a line ---- */
 
 struct pen {
     struct canvas *canvas;
@@ -300,7 +300,7 @@ static void paint_line(struct painter *painter, int row, const struct diffview_p
         canvas_put_sign(painter->canvas, inside, row, inside.cols - 1, LOOK_DIFF_HUNK, SIGN_MORE);
 }
 
-/* Heads */
+/* ---- heads ---- */
 
 static const char *choice_word(const struct diffview *view, const struct diffview_piece *piece)
 {

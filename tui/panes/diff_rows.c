@@ -56,7 +56,7 @@ void diffview_release(struct diffview *view)
     diffview_init(view);
 }
 
-/* Notes on a file */
+/* ---- notes on a file ---- */
 
 static void add_part(struct strbuf *out, const char *text)
 {
@@ -131,7 +131,7 @@ static bool has_note(const struct diffview *view, size_t file)
     return note.len > 0;
 }
 
-/* Rows */
+/* ---- rows ---- */
 
 static const struct diff_hunk *hunk_of(const struct diffview *view, const struct diffview_piece *piece)
 {
@@ -201,7 +201,7 @@ static void add_pieces(struct diffview *view, size_t index)
     recount(view, index);
 }
 
-/* Loading */
+/* ---- loading ---- */
 
 static char *only_digest(const char *old, const char *new)
 {
@@ -324,7 +324,7 @@ void diffview_load_recorded(struct diffview *view, const struct event_proposed_f
     diffview_arrange(view, view->heads, view->spaced);
 }
 
-/* Choosing */
+/* ---- choosing ---- */
 
 static void keep_file(struct diffview *view, size_t index, bool keep)
 {
@@ -415,7 +415,7 @@ struct event_hunk_choice_list diffview_hunks(const struct diffview *view, struct
     return (struct event_hunk_choice_list){items, view->file_count};
 }
 
-/* Finding */
+/* ---- finding ---- */
 
 size_t diffview_rows(const struct diffview *view)
 {

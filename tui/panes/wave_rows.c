@@ -114,7 +114,7 @@ struct waverow wave_rows_at(const struct wave_rows *rows, const struct session *
     return (struct waverow){WAVEROW_WHY, block->index, block->index};
 }
 
-/* Time */
+/* ---- time ---- */
 
 int64_t wave_call_end(const struct session *session, const struct session_call *call, int64_t now_t)
 {

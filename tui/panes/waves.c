@@ -96,7 +96,7 @@ static int column_of(const struct waves_sheet *sheet, int64_t at)
     return (int)(column < sheet->axis ? column : sheet->axis);
 }
 
-/* A row of text */
+/* ---- a row of text ---- */
 
 static void add_model(struct strbuf *out, const struct view *view, const struct session_step *step)
 {
@@ -134,7 +134,7 @@ static void paint_why(struct waves_sheet *sheet, int row, uint32_t index)
     canvas_cut(sheet->canvas, sheet->in, row, col, LOOK_DIM, why.buf, why.len);
 }
 
-/* A call */
+/* ---- a call ---- */
 
 /* A call that is done has no look of its own, so the look of its bar marks the slowest one. */
 static enum look look_of(const struct session_call *call, bool slowest)
@@ -269,7 +269,7 @@ static void paint_call(struct waves_sheet *sheet, int row, uint32_t index, uint3
     canvas_str(sheet->canvas, sheet->in, row, col, index == sheet->slowest ? LOOK_WAVE_SLOWEST : LOOK_DIM, words.buf);
 }
 
-/* The rows */
+/* ---- the rows ---- */
 
 static bool row_fits(const struct row_filter_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
 {
@@ -304,7 +304,7 @@ static struct waverow waverow_at(const struct waves_pane *waves, const struct se
     return wave_rows_at(&waves->rows, session, pane_row(&waves->pane, index));
 }
 
-/* The pane */
+/* ---- the pane ---- */
 
 static void paint_ruler(struct waves_sheet *sheet, struct rect in)
 {

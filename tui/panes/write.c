@@ -55,7 +55,7 @@ static void write_release(struct pane *pane)
     free(write->reason_ask);
 }
 
-/* The outcome */
+/* ---- the outcome ---- */
 
 static void add_decision(struct strbuf *out, const struct session *session, const struct event *event)
 {
@@ -165,7 +165,7 @@ static void sync_view(struct write_pane *write, const struct view *view)
     }
 }
 
-/* Painting */
+/* ---- painting ---- */
 
 void write_pane_scroll_to(struct write_pane *write, size_t top)
 {
@@ -316,7 +316,7 @@ static void write_note(struct pane *pane, const struct view *view, struct strbuf
     strbuf_addf(out, "+%zu −%zu", added, removed);
 }
 
-/* Moving */
+/* ---- moving ---- */
 
 /* After scrolling: moves the cursor to a hunk that is visible. */
 static void follow_scroll(struct write_pane *write)
