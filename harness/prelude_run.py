@@ -146,7 +146,7 @@ def _extensions():
                 yield module
 
 
-def _settle():
+def _preload():
     """Loads what cannot be loaded any more once executable memory is forbidden, and what every script would load."""
     import gc
     import warnings

@@ -43,7 +43,7 @@ static struct {
     bool muted;  /* during a rehearsal */
     int writers; /* threads that hold or want the lock; changed under the interpreter's lock */
     PyThread_type_lock lock;
-    PyObject *load, *settle, *run, *rehearse;
+    PyObject *load, *preload, *run, *rehearse;
     void *ballast;
     PyMemAllocatorEx memory; /* the original allocators, which ours call */
     PyObjectArenaAllocator arenas;
@@ -369,10 +369,10 @@ static int run_prelude(struct err *err)
         return python_error(err, "prelude");
     Py_DECREF(result);
     host.load = PyDict_GetItemString(names, "_load");
-    host.settle = PyDict_GetItemString(names, "_settle");
+    host.preload = PyDict_GetItemString(names, "_preload");
     host.run = PyDict_GetItemString(names, "_run");
     host.rehearse = PyDict_GetItemString(names, "_rehearse");
-    if (!host.load || !host.settle || !host.run || !host.rehearse)
+    if (!host.load || !host.preload || !host.run || !host.rehearse)
         BUG("the prelude lacks a function");
     return 0; /* the names live as long as the process */
 }
@@ -407,10 +407,10 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
     return 0;
 }
 
-int pyhost_settle(struct err *err)
+int pyhost_preload(struct err *err)
 {
     host.muted = true;
-    PyObject *result = PyObject_CallNoArgs(host.settle);
+    PyObject *result = PyObject_CallNoArgs(host.preload);
     host.muted = false;
     host.ballast = xmalloc(BALLAST);
     if (!result)

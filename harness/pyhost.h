@@ -16,7 +16,7 @@ struct pyhost_options {
 int pyhost_start(const struct pyhost_options *options, int descriptor, struct err *err) CHECKED;
 /* Loads everything needed before a filter forbids executable memory, and prepares memory for forking. Takes several
  * times as long as the start, so the host learns of the tools before this. */
-int pyhost_settle(struct err *err) CHECKED;
+int pyhost_preload(struct err *err) CHECKED;
 /* Forks so that the interpreter stays usable on both sides. Returns the same as fork(). */
 pid_t pyhost_fork(void);
 /* Call in the child: goes through a run without output, so that the memory pages it needs are the child's own

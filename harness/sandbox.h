@@ -23,8 +23,8 @@ struct sandbox_options {
     unsigned files;        /* open at once; 0: 64 */
     /* Switches layers off, for tests that show that a layer is needed, and for machines that lack one. */
     bool no_seccomp, no_landlock, no_rlimits;
-    /* Everything that a script can open, except the workspace, is on read-only mounts (mounts.h). Then other operations
-     * on an open file are allowed, because they cannot change it. */
+    /* Everything that a script can open, except the workspace, is on read-only mounts (readonly_mounts.h). Then other
+     * operations on an open file are allowed, because they cannot change it. */
     bool readonly;
     bool no_devices; /* allow neither /dev/null nor /dev/urandom */
 };

@@ -25,7 +25,7 @@
 /* While this much output waits for the host, the child waits too. */
 #define OUT_HIGH ((size_t)1 << 20)
 /* The least time that a request waits for a child, even if its script may run only shortly. A busy machine needs that
- * long for pyhost_settle after ready. */
+ * long for pyhost_preload after ready. */
 #define PATIENCE_LEAST_S 10.0
 /* … doubled up to this many times after a failure: the machine may just be that slow. */
 #define PATIENCE_DOUBLED 5

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "child.h"
-#include "mounts.h"
 #include "pyhost.h"
+#include "readonly_mounts.h"
 #include "wire.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +145,7 @@ static int prepare_layers(struct zygote *zygote, const struct zygote_options *op
     CLEANUP(strbuf) struct strbuf record = STRBUF_INIT;
     struct sandbox_options layers = options->sandbox;
     struct err err = ERR_INIT;
-    layers.readonly = !options->no_readonly && mounts_close(layers.workspace, options->tools);
+    layers.readonly = !options->no_readonly && mounts_make_readonly(layers.workspace, options->tools);
     layers.no_devices = !options->no_readonly && mounts_devices_open();
     zygote->sandbox = sandbox_prepare(&layers, &err);
     if (!zygote->sandbox)
@@ -171,7 +171,7 @@ int zygote_main(const struct zygote_options *options)
         return 1;
     }
     close(ZYGOTE_LOADING);
-    if (pyhost_settle(&err) < 0) {
+    if (pyhost_preload(&err) < 0) {
         complain(err.text);
         return 1;
     }

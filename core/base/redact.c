@@ -15,7 +15,7 @@
 #include "escaped.h"
 #include "json.h"
 #include "mem.h"
-#include "redact_forms.h"
+#include "redact_encodings.h"
 #include "strbuf.h"
 #include "utf8.h"
 #include <string.h>
@@ -246,7 +246,7 @@ bool redact_add(const char *name, const char *value)
     struct set *set = xcalloc(1, sizeof(*set));
     set->older = current;
     for (const struct secret *each = secrets; each; each = each->next)
-        redact_forms(each->value, collect, &(struct secret_collector){set, each});
+        redact_encodings(each->value, collect, &(struct secret_collector){set, each});
     index_forms(set);
     __atomic_store_n(&current, set, __ATOMIC_RELEASE);
     return true;

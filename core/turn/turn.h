@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/waiter.h"
-#include "context.h"
+#include "context_pack.h"
 #include "engine.h"
 #include "event/redact_events.h"
 #include "model_step.h"

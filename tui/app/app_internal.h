@@ -1,5 +1,5 @@
 #pragma once
-/* The state of the running workbench, shared by app.c, host.c, live.c, live_plan.c and replay.c. Other files use app.h.
+/* The state of the running workbench, shared by app.c, ui_host.c, live.c, live_plan.c and replay.c. Other files use app.h.
  *
  * The app shows one screen at a time: the start screen, a live session or a recording. Each screen has its own loop and
  * ends when that loop stops. `next` says which screen follows. The terminal, the keymap and the theme stay the same
@@ -89,7 +89,7 @@ void app_go(struct app *app, struct screen screen);
 /* Starts or stops the clock on the screen, which redraws once a second while something runs. */
 void app_tick(struct app *app, bool wanted);
 
-/* host.c */
+/* ui_host.c */
 void app_host_init(struct app *app);
 void app_suspend(struct app *app);
 

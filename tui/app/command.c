@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "start_list.h"
+#include "open_list.h"
 #include "turn/budget.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,12 +281,12 @@ static void budget_words(struct words *words, const struct view *view)
 
 static void open_words(struct words *words, const struct view *view)
 {
-    struct start_list list;
+    struct open_list list;
     (void)view;
-    start_list_load(&list, NULL, 0);
+    open_list_load(&list, NULL, 0);
     for (size_t i = 0; i < list.count; i++)
         add_word(words, list.items[i].name);
-    start_list_release(&list);
+    open_list_release(&list);
 }
 
 static void program_words(struct words *words, const struct view *view)

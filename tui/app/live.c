@@ -136,13 +136,6 @@ static int wait_for_servers(void *user, struct mcp *mcp, struct loop *loop, doub
 
 /* ---- events ---- */
 
-static int status_of(const char *turn_status)
-{
-    if (strcmp(turn_status, "done") == 0)
-        return STATUS_DONE;
-    return strcmp(turn_status, "cancelled") == 0 ? STATUS_INTERRUPTED : STATUS_FAILED;
-}
-
 /* The run reached the event that --until names: it holds at the next gate, as if the user had pressed pause there. */
 static void stop_here(struct live *live)
 {
@@ -185,7 +178,7 @@ static void heard(struct sink *sink, const struct event *event, const struct ses
         free(live->ended);
         live->ended = xstrdup(event->turn_finished.status ? event->turn_finished.status : "");
         if (!live->quit_us)
-            live->app->status = status_of(live->ended);
+            live->app->status = exit_status_of_turn(live->ended);
     }
     if (event->type == EVENT_TOOLS_CHANGED)
         tools_changed(live, &event->tools_changed);

@@ -229,8 +229,6 @@ char *sessions_find(const char *name)
     return found ? found : xstrdup(name);
 }
 
-/* ---- the table ---- */
-
 char *sessions_folder(const char *path)
 {
     const char *home = getenv("HOME");
@@ -238,55 +236,4 @@ char *sessions_folder(const char *path)
     if (len > 1 && strncmp(path, home, len) == 0 && (path[len] == '/' || !path[len]))
         return xasprintf("~%s", path + len);
     return xstrdup(path);
-}
-
-static void cell(struct strbuf *out, const char *text, size_t width)
-{
-    size_t from = out->len;
-    text_show_cut(out, text, strlen(text), width);
-    text_pad(out, from, width + 2);
-}
-
-void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width)
-{
-    enum { WHEN, NAME, STATUS, WRITES, FOLDER, COLUMNS };
-    struct clock *clock = clock_system();
-    int64_t now = clock->wall_us(clock);
-    size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
-    for (size_t i = 0; i < rows->count; i++) {
-        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
-        CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
-        text_ago(&when, rows->items[i].when_us, now);
-        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, "", folder};
-        for (size_t k = 0; k < COLUMNS; k++) {
-            size_t columns = utf8_columns(texts[k], strlen(texts[k]));
-            if (columns > widths[k])
-                widths[k] = columns < 28 ? columns : 28;
-        }
-    }
-    size_t taken =
-        indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[WRITES] + widths[FOLDER] + 2 * COLUMNS;
-    size_t room = width > taken + 20 ? width - taken : 20;
-    for (size_t i = 0; i <= rows->count; i++) {
-        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
-        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
-        CLEANUP(free) char *folder = NULL;
-        const struct session_row *row = i ? &rows->items[i - 1] : NULL;
-        if (row) {
-            text_ago(&when, row->when_us, now);
-            folder = sessions_folder(row->workspace);
-        }
-        for (size_t k = 0; k < indent; k++)
-            strbuf_addch(out, ' ');
-        cell(out, row ? when.buf : "when", widths[WHEN]);
-        cell(out, row ? row->id : "session", widths[NAME]);
-        cell(out, row ? row->status : "status", widths[STATUS]);
-        if (row && row->writes >= 0)
-            strbuf_addf(&writes, "%lld", (long long)row->writes);
-        cell(out, row ? writes.buf : "writes", widths[WRITES]);
-        cell(out, row ? folder : "folder", widths[FOLDER]);
-        const char *title = row ? row->title : "prompt";
-        text_show_cut(out, title, strlen(title), room);
-        strbuf_addch(out, '\n');
-    }
 }

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct strbuf;
-
 struct session_row {
     char *id, *path, *workspace, *title, *status, *model;
     int64_t when_us; /* wall time of its last change */
@@ -28,5 +26,3 @@ char *sessions_find(const char *name);
 /* A folder as the user would type it: "~/src/lines". The caller frees it. */
 char *sessions_folder(const char *path);
 void sessions_release(struct session_rows *rows);
-/* Adds a table for the terminal, one line per session, indented by `indent`. */
-void sessions_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width);

@@ -5,9 +5,9 @@
 #include "start.h"
 #include "base/mem.h"
 #include "config/config.h"
+#include "open_list.h"
 #include "screen/input.h"
 #include "session_list.h"
-#include "start_list.h"
 #include "ui.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum start_place { AT_PROMPT, AT_SESSIONS, AT_FIXTURES };
 struct start {
     struct dialog dialog;
     char *folder, *model, *config;
-    struct start_list list;
+    struct open_list list;
     struct input prompt;
     enum start_place place;
     struct list sessions, fixtures;
@@ -31,7 +31,7 @@ static void start_release(struct dialog *dialog)
     free(start->folder);
     free(start->model);
     free(start->config);
-    start_list_release(&start->list);
+    open_list_release(&start->list);
     input_release(&start->prompt);
 }
 
@@ -300,7 +300,7 @@ struct dialog *start_new(const struct start_info *info)
     start->folder = xstrdup(info->folder ? info->folder : "");
     start->model = info->model ? xstrdup(info->model) : NULL;
     start->config = info->config ? xstrdup(info->config) : config_default_path();
-    start_list_load(&start->list, info->fixtures, info->now_us);
+    open_list_load(&start->list, info->fixtures, info->now_us);
     input_init(&start->prompt, true);
     if (info->prompt)
         input_set(&start->prompt, info->prompt);

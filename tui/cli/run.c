@@ -68,15 +68,6 @@ static void headless_run(struct headless *headless, struct loop *loop)
 
 #define RUN_OF(runtime, member) ((struct run_loop *)((char *)(runtime)-offsetof(struct run_loop, member)))
 
-/* Events that matter for the exit status and the session list. */
-
-static int status_of(const char *turn_status)
-{
-    if (strcmp(turn_status, "done") == 0)
-        return STATUS_DONE;
-    return strcmp(turn_status, "cancelled") == 0 ? STATUS_INTERRUPTED : STATUS_FAILED;
-}
-
 static void cancel_turn(struct run_loop *run)
 {
     struct err err = ERR_INIT;
@@ -102,7 +93,7 @@ static void see_event(struct sink *sink, const struct event *event, const struct
         free(run->ended);
         run->ended = xstrdup(status);
         if (run->status == STATUS_DONE && !run->enough)
-            run->status = status_of(status);
+            run->status = exit_status_of_turn(status);
     }
     /* Not during emit, because the engine is in the middle of an operation. */
     if ((run->output.failed || run->enough) && run->running)

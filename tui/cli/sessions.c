@@ -3,12 +3,15 @@
 #include "app/app.h"
 #include "app/cli_error.h"
 #include "app/session_list.h"
+#include "base/clock.h"
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "cli_out.h"
 #include "options.h"
 #include "screen/text.h"
+#include <string.h>
 #include <unistd.h>
 
 #define ROWS_SHOWN    20
@@ -20,6 +23,58 @@ static int send_out(struct cli_out *output)
     int status = cli_out_flush(output) ? cli_out_error(output) : STATUS_DONE;
     cli_out_release(output);
     return status;
+}
+
+static void cell(struct strbuf *out, const char *text, size_t width)
+{
+    size_t from = out->len;
+    text_show_cut(out, text, strlen(text), width);
+    text_pad(out, from, width + 2);
+}
+
+/* A table for the terminal, one line per session, indented by `indent`. */
+static void write_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width)
+{
+    enum { WHEN, NAME, STATUS, WRITES, FOLDER, COLUMNS };
+    struct clock *clock = clock_system();
+    int64_t now = clock->wall_us(clock);
+    size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
+    for (size_t i = 0; i < rows->count; i++) {
+        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
+        text_ago(&when, rows->items[i].when_us, now);
+        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, "", folder};
+        for (size_t k = 0; k < COLUMNS; k++) {
+            size_t columns = utf8_columns(texts[k], strlen(texts[k]));
+            if (columns > widths[k])
+                widths[k] = columns < 28 ? columns : 28;
+        }
+    }
+    size_t taken =
+        indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[WRITES] + widths[FOLDER] + 2 * COLUMNS;
+    size_t room = width > taken + 20 ? width - taken : 20;
+    for (size_t i = 0; i <= rows->count; i++) {
+        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
+        CLEANUP(free) char *folder = NULL;
+        const struct session_row *row = i ? &rows->items[i - 1] : NULL;
+        if (row) {
+            text_ago(&when, row->when_us, now);
+            folder = sessions_folder(row->workspace);
+        }
+        for (size_t k = 0; k < indent; k++)
+            strbuf_addch(out, ' ');
+        cell(out, row ? when.buf : "when", widths[WHEN]);
+        cell(out, row ? row->id : "session", widths[NAME]);
+        cell(out, row ? row->status : "status", widths[STATUS]);
+        if (row && row->writes >= 0)
+            strbuf_addf(&writes, "%lld", (long long)row->writes);
+        cell(out, row ? writes.buf : "writes", widths[WRITES]);
+        cell(out, row ? folder : "folder", widths[FOLDER]);
+        const char *title = row ? row->title : "prompt";
+        text_show_cut(out, title, strlen(title), room);
+        strbuf_addch(out, '\n');
+    }
 }
 
 static void write_json(struct strbuf *out, const struct session_row *row)
@@ -50,7 +105,7 @@ int cmd_sessions(const struct options *options)
         for (size_t i = 0; i < rows.count; i++)
             write_json(&output.text, &rows.items[i]);
     } else if (rows.count) {
-        sessions_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
+        write_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
         strbuf_addstr(&output.text, "\nkeyturn replay SESSION replays one.\n");
     } else {
         strbuf_addstr(&output.text,
@@ -72,7 +127,7 @@ int cmd_start(const struct options *options)
     sessions_load(&rows, ROWS_AT_START);
     if (rows.count) {
         strbuf_addstr(&output.text, "\nRecent sessions (keyturn replay SESSION replays one):\n");
-        sessions_table(&output.text, &rows, 2, text_terminal_width(STDOUT_FILENO, 120));
+        write_table(&output.text, &rows, 2, text_terminal_width(STDOUT_FILENO, 120));
     } else {
         strbuf_addstr(&output.text, "\nNew here? keyturn demo plays a guided turn; nothing to set up.\n");
     }

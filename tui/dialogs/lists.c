@@ -1,7 +1,7 @@
 /* The dialogs that list something: breakpoints, permissions, models, divergences from a recording, all keys, and the
  * sessions that can be opened. */
 
-#include "app/start_list.h"
+#include "app/open_list.h"
 #include "app/ui.h"
 #include "base/mem.h"
 #include "dialog.h"
@@ -426,13 +426,13 @@ struct dialog *dialog_help_new(unsigned contexts)
 #define SESSION_COL 10 /* after the label of what Enter does */
 
 struct sessions_own {
-    struct start_list list;
+    struct open_list list;
     struct start_columns columns;
 };
 
 static void session_release_list(void *own)
 {
-    start_list_release(&((struct sessions_own *)own)->list);
+    open_list_release(&((struct sessions_own *)own)->list);
 }
 
 static void session_prepare(struct dialog *dialog, const struct filter *typed, const struct canvas *canvas, int cols)
@@ -450,14 +450,14 @@ static size_t session_count(const struct dialog *dialog)
 /* The visible texts, one per line, so that a search never matches across two of them. */
 static void session_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
-    const struct start_item *item = &((struct sessions_own *)dialog->own)->list.items[row];
+    const struct open_item *item = &((struct sessions_own *)dialog->own)->list.items[row];
     strbuf_addf(out, "%s\n%s\n%s\n%s\n%s", item->name, item->title, item->folder, item->state, item->when);
 }
 
 static void session_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
     const struct sessions_own *own = dialog->own;
-    const struct start_item *item = &own->list.items[row];
+    const struct open_item *item = &own->list.items[row];
     canvas_str(canvas, at, 0, 1, LOOK_DIM, item->fixture ? "replay" : item->running ? "watch" : "resume");
     start_row_paint(canvas, rect_make(at.row, at.col + SESSION_COL, 1, at.cols - SESSION_COL - 1), 0, &own->columns,
                     item);
@@ -465,7 +465,7 @@ static void session_paint(const struct dialog *dialog, size_t row, struct canvas
 
 static bool session_key(struct dialog *dialog, size_t row, const struct key *key, enum action action)
 {
-    const struct start_list *list = &((struct sessions_own *)dialog->own)->list;
+    const struct open_list *list = &((struct sessions_own *)dialog->own)->list;
     struct ui *ui = dialog->ui;
     CLEANUP(free) char *what = xstrdup(row != SIZE_MAX ? list->items[row].path : dialog_list_typed(dialog));
     (void)key, (void)action;
@@ -496,6 +496,6 @@ static const struct dialog_list sessions_form = {
 struct dialog *dialog_sessions_new(void)
 {
     struct dialog *dialog = dialog_list_new(&sessions_form);
-    start_list_load(&((struct sessions_own *)dialog->own)->list, NULL, 0);
+    open_list_load(&((struct sessions_own *)dialog->own)->list, NULL, 0);
     return dialog;
 }

@@ -7,7 +7,7 @@
  * The number of files, folders and names is bounded. Hidden files and folders are left out: a pack is sent to the
  * model without a question, and it must not contain a .env. */
 
-#include "context.h"
+#include "context_pack.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

@@ -1,6 +1,6 @@
 /* Makes every mount but the workspace read-only. */
 
-#include "mounts.h"
+#include "readonly_mounts.h"
 #include "base/mem.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -70,7 +70,7 @@ static bool set_read_only(const char *path, bool on)
     return mount_setattr(AT_FDCWD, path, on ? AT_RECURSIVE : 0, &attr, sizeof(attr)) == 0;
 }
 
-bool mounts_close(const char *workspace, const char *tools)
+bool mounts_make_readonly(const char *workspace, const char *tools)
 {
     if (is_closed(tools) && !mounts_devices_open())
         return true;

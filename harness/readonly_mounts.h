@@ -8,7 +8,7 @@
 
 /* Tries to make the mounts read-only and returns whether they are, except for devices. Call it with one thread, before
  * opening a descriptor for writing. Afterwards the working folder is the workspace. `tools` may be NULL. */
-bool mounts_close(const char *workspace, const char *tools);
+bool mounts_make_readonly(const char *workspace, const char *tools);
 /* Returns true if a process that opens a device could change it for the whole machine: the device is ours and has its
  * own mount. bubblewrap mounts devices that way if root starts it. Then no script may open any device. */
 bool mounts_devices_open(void);

@@ -4,7 +4,7 @@
 
 #include "screen/canvas.h"
 
-struct start_item {
+struct open_item {
     bool fixture;
     bool running; /* in another process: it can be watched, not resumed */
     char *name;   /* of a fixture, "late-thread"; of a session, the name of its file */
@@ -16,14 +16,14 @@ struct start_item {
     char *writes; /* "2 writes"; "" if unknown */
 };
 
-struct start_list {
-    struct start_item *items; /* sessions first, newest first; then fixtures, demo first */
+struct open_list {
+    struct open_item *items; /* sessions first, newest first; then fixtures, demo first */
     size_t count, room, sessions;
 };
 
 /* `fixtures` is their folder; NULL: the folder of the demo. `now_us` 0: use the clock. */
-void start_list_load(struct start_list *list, const char *fixtures, int64_t now_us);
-void start_list_release(struct start_list *list);
+void open_list_load(struct open_list *list, const char *fixtures, int64_t now_us);
+void open_list_release(struct open_list *list);
 
 /* The columns of a row: the first prompt, because that is what users remember, then folder, state, writes and time. If
  * a row is too narrow, whole columns are left out, the folder first. */
@@ -34,8 +34,8 @@ struct start_columns {
 };
 
 /* The columns for items that are shown together in `cols` columns. */
-struct start_columns start_columns_of(const struct canvas *canvas, const struct start_item *items, size_t count,
+struct start_columns start_columns_of(const struct canvas *canvas, const struct open_item *items, size_t count,
                                       int cols);
 /* Paints one item into row `row` of `in`, which is `cols` wide. */
 void start_row_paint(struct canvas *canvas, struct rect in, int row, const struct start_columns *columns,
-                     const struct start_item *item);
+                     const struct open_item *item);

@@ -1,6 +1,6 @@
 /* Collects what can be opened, from the session list and the folder of fixtures, and paints a row of it. */
 
-#include "start_list.h"
+#include "open_list.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -36,10 +36,10 @@ static const struct {
     {"reflection", "the model reviews its step"},
 };
 
-static struct start_item *add(struct start_list *list)
+static struct open_item *add(struct open_list *list)
 {
     GROW(list->items, list->count, list->room);
-    list->items[list->count] = (struct start_item){0};
+    list->items[list->count] = (struct open_item){0};
     return &list->items[list->count++];
 }
 
@@ -72,7 +72,7 @@ static char *folder_of(const char *path)
     return xstrdup(name);
 }
 
-static void load_sessions(struct start_list *list, int64_t now_us)
+static void load_sessions(struct open_list *list, int64_t now_us)
 {
     struct session_rows rows;
     sessions_load(&rows, SESSIONS_MAX);
@@ -82,7 +82,7 @@ static void load_sessions(struct start_list *list, int64_t now_us)
         text_ago(&when, row->when_us, now_us);
         if (row->writes >= 0)
             text_plural(&writes, row->writes, "write", "writes");
-        *add(list) = (struct start_item){
+        *add(list) = (struct open_item){
             .running = row->running,
             .name = xstrdup(row->id),
             .path = xstrdup(row->path),
@@ -97,7 +97,7 @@ static void load_sessions(struct start_list *list, int64_t now_us)
     sessions_release(&rows);
 }
 
-static size_t rank(const struct start_item *item)
+static size_t rank(const struct open_item *item)
 {
     size_t at = 0;
     while (at < COUNT_OF(known) && strcmp(known[at].name, item->name) != 0)
@@ -105,10 +105,10 @@ static size_t rank(const struct start_item *item)
     return at;
 }
 
-static void add_fixture(struct start_list *list, const char *path)
+static void add_fixture(struct open_list *list, const char *path)
 {
     const char *name = base_name(path);
-    struct start_item *item = add(list);
+    struct open_item *item = add(list);
     CLEANUP(journal_summary) struct journal_summary peek = {0};
     item->fixture = true;
     item->name = xmemdup0(name, strlen(name) - strlen(".jsonl"));
@@ -127,10 +127,10 @@ static int by_rank(const void *a, const void *b)
 {
     size_t one = rank(a), two = rank(b);
     return one != two ? (one < two ? -1 : 1)
-                      : strcmp(((const struct start_item *)a)->name, ((const struct start_item *)b)->name);
+                      : strcmp(((const struct open_item *)a)->name, ((const struct open_item *)b)->name);
 }
 
-static void load_fixtures(struct start_list *list, const char *folder)
+static void load_fixtures(struct open_list *list, const char *folder)
 {
     CLEANUP(free) char *found = folder ? xstrdup(folder) : demo_folder();
     if (!found)
@@ -146,14 +146,14 @@ static void load_fixtures(struct start_list *list, const char *folder)
         qsort(list->items + list->sessions, list->count - list->sessions, sizeof(*list->items), by_rank);
 }
 
-void start_list_load(struct start_list *list, const char *fixtures, int64_t now_us)
+void open_list_load(struct open_list *list, const char *fixtures, int64_t now_us)
 {
-    *list = (struct start_list){0};
+    *list = (struct open_list){0};
     load_sessions(list, now_us ? now_us : clock_system()->wall_us(clock_system()));
     load_fixtures(list, fixtures);
 }
 
-void start_list_release(struct start_list *list)
+void open_list_release(struct open_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free(list->items[i].name);
@@ -165,7 +165,7 @@ void start_list_release(struct start_list *list)
         free(list->items[i].writes);
     }
     free(list->items);
-    *list = (struct start_list){0};
+    *list = (struct open_list){0};
 }
 
 /* ---- a row ---- */
@@ -188,7 +188,7 @@ static int taken(const struct start_columns *columns)
     return sum;
 }
 
-struct start_columns start_columns_of(const struct canvas *canvas, const struct start_item *items, size_t count,
+struct start_columns start_columns_of(const struct canvas *canvas, const struct open_item *items, size_t count,
                                       int cols)
 {
     struct start_columns columns = {0};
@@ -226,7 +226,7 @@ static void paint_cut(struct canvas *canvas, struct rect in, int row, int col, i
     canvas_put_sign(canvas, cell, row, at, look, SIGN_MORE);
 }
 
-static enum look look_of_state(const struct start_item *item)
+static enum look look_of_state(const struct open_item *item)
 {
     if (item->running)
         return LOOK_STRONG;
@@ -234,7 +234,7 @@ static enum look look_of_state(const struct start_item *item)
 }
 
 void start_row_paint(struct canvas *canvas, struct rect in, int row, const struct start_columns *columns,
-                     const struct start_item *item)
+                     const struct open_item *item)
 {
     if (item->fixture) {
         paint_cut(canvas, in, row, 0, columns->name, LOOK_TEXT, item->name);

@@ -1,9 +1,9 @@
 /* Tests of the start screen's list: sessions from the index and from their journals, each once, fixtures with a
  * description, and the config file that it creates. */
 
+#include "app/open_list.h"
 #include "app/session_list.h"
 #include "app/setup.h"
-#include "app/start_list.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -40,8 +40,8 @@ static int end(void **state)
 
 TEST(every_fixture_has_a_description)
 {
-    struct start_list list;
-    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
+    struct open_list list;
+    open_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_true(list.count - list.sessions >= 5);
     assert_string_equal(list.items[list.sessions].name, "demo");
     assert_string_equal(list.items[list.sessions].path, "demo");
@@ -49,21 +49,21 @@ TEST(every_fixture_has_a_description)
         assert_true(list.items[i].fixture);
         assert_true(strlen(list.items[i].title) > 10 && strlen(list.items[i].title) < 60);
     }
-    start_list_release(&list);
+    open_list_release(&list);
 }
 
 TEST(a_session_that_the_list_does_not_know)
 {
-    struct start_list list;
+    struct open_list list;
     scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
-    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
+    open_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_int_equal(list.sessions, 1);
     assert_string_equal(list.items[0].title, "Find it. Fix it.");
     assert_string_equal(list.items[0].folder, "lines");
     assert_string_equal(list.items[0].state, "cut off");
     assert_string_equal(list.items[0].writes, "0 writes");
     assert_string_equal(list.items[0].when, "just now");
-    start_list_release(&list);
+    open_list_release(&list);
 }
 
 TEST(locked_session_is_shown_as_running)
@@ -101,17 +101,17 @@ TEST(one_that_the_list_knows_is_there_once)
                                   .updated_us = 1,
                                   .turns = 1,
                                   .writes = 3};
-    struct start_list list;
+    struct open_list list;
     assert_non_null(store);
     assert_int_equal(store_session_put(store, &entry, &err), 0);
     store_close(store);
-    start_list_load(&list, SOURCE_DIR "/fixtures", 0);
+    open_list_load(&list, SOURCE_DIR "/fixtures", 0);
     assert_int_equal(list.sessions, 1);
     assert_string_equal(list.items[0].title, "Find it. Fix it.");
     assert_string_equal(list.items[0].folder, "scratch copy");
     assert_string_equal(list.items[0].state, "done");
     assert_string_equal(list.items[0].writes, "3 writes");
-    start_list_release(&list);
+    open_list_release(&list);
 }
 
 /* It sets nothing, and everything in it is right once the // at the beginning of lines is taken away. */

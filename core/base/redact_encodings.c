@@ -4,7 +4,7 @@
  * the JSON of an answer that is a text in the JSON of another. redact.c searches for each form as for the value
  * itself. URLs and backslash escapes have too many forms to list, because every program escapes other characters. */
 
-#include "redact_forms.h"
+#include "redact_encodings.h"
 #include "json.h"
 #include "mem.h"
 #include "redact.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct to {
-    redact_form_fn *each;
+    redact_encoding_fn *each;
     void *data;
 };
 
@@ -98,7 +98,7 @@ static void give_all(const struct to *to, const char *text, size_t len)
     give_base64(to, text, len);
 }
 
-void redact_forms(const char *value, redact_form_fn *each, void *data)
+void redact_encodings(const char *value, redact_encoding_fn *each, void *data)
 {
     const struct to to = {each, data};
     size_t len = strlen(value);

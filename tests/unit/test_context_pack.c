@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "support/scratch.h"
 #include "support/test.h"
-#include "turn/context.h"
+#include "turn/context_pack.h"
 #include <sys/stat.h>
 
 struct fixture {

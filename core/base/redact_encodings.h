@@ -7,6 +7,6 @@
  * it may be escaped as JSON and programs do (escaped.h). */
 enum redact_spelling { REDACT_PLAIN, REDACT_IN_URL, REDACT_ESCAPED };
 
-typedef void redact_form_fn(void *data, const char *text, size_t len, enum redact_spelling spelling);
+typedef void redact_encoding_fn(void *data, const char *text, size_t len, enum redact_spelling spelling);
 /* Calls `each` for the value and every form of it that has at least REDACT_LEAST bytes; some may come twice. */
-void redact_forms(const char *value, redact_form_fn *each, void *data);
+void redact_encodings(const char *value, redact_encoding_fn *each, void *data);
