@@ -8,8 +8,8 @@ _masked = False  # the script has secrets, which are masked in what it says
 
 
 def _bounded(text, otherwise):
-    """Shortens a long text to its two ends. With secrets it returns `otherwise`: masking comes later, and a cut could
-    split a secret."""
+    # Shortens a long text to its two ends. With secrets it returns `otherwise`: masking comes later, and a cut could
+    # split a value. A comment, because a script reads the text of a function above it, and this one names secrets.
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= _ERROR_MAX:
         return text

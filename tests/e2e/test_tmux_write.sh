@@ -189,7 +189,7 @@ run_command() {
         answer 2 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'try it'"
-    sees 'approval: workspace_exec'
+    sees 'waiting: workspace_exec'
     sees 'n deny'
 }
 
@@ -235,7 +235,7 @@ case_left_out() {
         answer 3 "That was it." ''
     } >"$home/model.jsonl"
     start run --workspace ws --model scripted:model.jsonl --config config/keyturn/config.json --record rec.jsonl "'bring it'"
-    sees 'approval: workspace_exec'
+    sees 'waiting: workspace_exec'
     sees 'y approve'
     keys y
     sees 'waiting: bring_back'
