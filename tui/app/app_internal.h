@@ -1,5 +1,6 @@
 #pragma once
-/* The state of the running workbench, shared by app.c, ui_host.c, live.c, live_plan.c and replay.c. Other files use app.h.
+/* The state of the running workbench, shared by app.c, ui_host.c, live.c, live_plan.c and replay.c. Other files use
+ * app.h.
  *
  * The app shows one screen at a time: the start screen, a live session or a recording. Each screen has its own loop and
  * ends when that loop stops. `next` says which screen follows. The terminal, the keymap and the theme stay the same
