@@ -44,7 +44,7 @@ export MY_TOKEN=tok-0123456789abcdef MY_ARGUMENT=arg-0123456789abcdef
 is "a server that fails is a failure" $? 1
 has doctor doctor.txt 'fs: secure-filesystem-server'
 has doctor doctor.txt 'protocol 2025-11-25, 14 tools'
-has doctor doctor.txt 'fs__read_text_file            READ_ONLY, runs without asking'
+has doctor doctor.txt 'fs__read_text_file            READ_ONLY, no approval needed'
 has doctor doctor.txt 'fs__write_file                DESTRUCTIVE, idempotent, asks'
 has doctor doctor.txt 'fs__list_directory            DESTRUCTIVE, asks (it says READ_ONLY)'
 has doctor doctor.txt 'empty: its entry (line 6) has no "command"'

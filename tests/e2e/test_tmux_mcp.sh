@@ -98,7 +98,7 @@ case_waits_with_a_screen() {
     configure "$sluggish"
     model "$write"
     run_turn
-    sees 'Starting 2 tool servers…'
+    sees 'Starting 2 MCP servers…'
     sees 'starting…'
     sees 'ready, 14 tools'
     keys q
@@ -133,12 +133,12 @@ case_waits_from_the_start() {
     sees 'What should the agent do here?'
     typed 'make it so'
     keys Enter
-    sees 'Starting 1 tool server…'
+    sees 'Starting 1 MCP server…'
     keys q
     sees 'What should the agent do here?'
     sees 'make it so'
     keys Enter
-    sees 'Starting 1 tool server…'
+    sees 'Starting 1 MCP server…'
     keys C-c
     sees 'make it so'
     keys C-c
@@ -158,7 +158,7 @@ case_comes_later() {
         turn=2 answer 2 "That is all I had to do." ''
     } >"$home/model.jsonl"
     run_turn
-    sees 'Starting 1 tool server…'
+    sees 'Starting 1 MCP server…'
     keys Enter
     sees 'Nothing to do yet.'
     touch "$home/go"
@@ -204,7 +204,7 @@ case_tools_change() {
     sees 'No diff: y runs the tool with these arguments.'
     keys y
     sees 'That is it for now.'
-    sees 'the next turn has what is new'
+    sees 'the next turn has the new'
     keys i
     typed 'now the new one'
     keys Enter
