@@ -1,6 +1,8 @@
-/* Blocks hang off each other, newest first; memory is handed out of the newest. A block is at least twice as large as
- * the one before, so a large arena is a handful of blocks, and after a reset the newest, which is the largest, serves
- * the next round alone. Texts are packed without alignment; arena_alloc aligns where it starts. */
+/* Allocates memory for values that are freed together (arena.h).
+ *
+ * Blocks are a list, newest first, and memory comes from the newest. A block is at least twice as large as the one
+ * before, so a large arena has few blocks. A reset keeps the newest block, which is the largest. Texts are packed
+ * without alignment; arena_alloc aligns its start. */
 
 #include "arena.h"
 #include "err.h"

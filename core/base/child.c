@@ -9,7 +9,7 @@
  *
  * Two things must happen between fork and exec, where libuv has no hook. Before the fork, close_range marks all
  * descriptors close-on-exec, whichever code opened them. After it, a fork handler requests a signal on our death.
- * The handler acts only while a child of ours starts, and only on the thread that starts it.
+ * The handler acts only while Keyturn starts a child, and only on the thread that starts it.
  *
  * A struct child lives until its owner has freed it and libuv has closed its handles. A freed child is killed but
  * not awaited here. Its process handle stays open without callbacks until the child is reaped, and loop_free waits

@@ -5,7 +5,7 @@
  *
  * A child starts in its own process group, connected by pipes. It is killed as a group, so that no grandchild
  * outlives it. However this program ends, its children are killed with it. A child gets its three standard files and
- * no other descriptor of ours. All functions are asynchronous and run on the loop. */
+ * no other descriptor of Keyturn. All functions are asynchronous and run on the loop. */
 
 #include "process.h"
 

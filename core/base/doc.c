@@ -5,11 +5,10 @@
  * 2. json_check refuses what cJSON would take or cut: control characters in strings, malformed UTF-8, "01", \u0000,
  * deep nesting. The error then comes from json_parse_commented, which knows its line.
  * 3. cJSON builds the tree, and number_lines walks text and tree together. The line is kept in `valueint` and the
- * digits of a number in `valuestring`; neither has another use here, for cJSON's double is in `valuedouble`.
+ * digits of a number in `valuestring`; neither has another use here, because cJSON's double is in `valuedouble`.
  *
- * Members that the caller does not know are not for cJSON: a 0 stands in their place while it reads, and then they
- * become raw nodes, which it prints as they are. Whole numbers are written as raw nodes too, for a double has 53 bits.
- */
+ * cJSON does not parse members that the caller does not know: it reads a 0 in their place. Then they become raw nodes,
+ * which cJSON prints unchanged. Whole numbers are written as raw nodes too, because a double has only 53 bits. */
 
 #include "doc.h"
 #include "arena.h"
@@ -22,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `struct doc` is cJSON's node under a name of ours. */
+/* `struct doc` is cJSON's node under our own name. */
 static const cJSON *node(const struct doc *value)
 {
     return (const cJSON *)(const void *)value;
@@ -47,7 +46,7 @@ static void blank_comments(char *text, size_t len)
     }
 }
 
-/* A place in text that is known to be JSON. */
+/* A position in text that is known to be JSON. */
 struct doc_cursor {
     const char *at;
     int line;
@@ -110,7 +109,7 @@ static struct doc *parse(const char *text, size_t len, bool comments, struct err
     if (!root) {
         CLEANUP(arena) struct arena arena = ARENA_INIT;
         if (comments ? json_parse_commented(&arena, text, len, err) : json_parse(&arena, text, len, err)) {
-            /* All that cJSON refuses alone. */
+            /* Only cJSON refuses this. */
             err_set(err, "lone surrogate in a string");
             if (err)
                 for (err->line = 1; stop > plain; stop--)
@@ -135,7 +134,7 @@ static bool is_listed(const char *const *names, const char *name)
     return false;
 }
 
-/* Makes a raw node of a node. */
+/* Turns a node into a raw node. */
 static void keep(cJSON *item, const struct json *value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

@@ -1,12 +1,11 @@
 #pragma once
-/* JSON documents of ours, read and written with cJSON: engines.json, files with tool servers, metadata.json of a
- * workspace, the manifest of a checkpoint, and what --json prints.
+/* Keyturn's own JSON documents, read and written with cJSON: engines.json, files with tool servers, metadata.json of a
+ * workspace, the manifest of a checkpoint, and the output of --json.
  *
- * There are two readers of JSON, and this is the line between them. A document is small, read as a whole, and we know
- * its members: cJSON does that. core/base/json is for records that must come back digit for digit (events, arguments,
- * digests, model traffic): there a number keeps its text, values live in an arena, and reading costs no malloc per
- * value. config.json is read with core/base/json too, because its nodes know their source text, which other files parse
- * again.
+ * This header explains which of the two JSON readers to use. Use this one for a small document with known members that
+ * is read as a whole. Use core/base/json for records that must come back digit for digit (events, arguments, digests,
+ * model traffic): a number keeps its text, values live in an arena, and reading needs no malloc per value. config.json
+ * uses core/base/json too, because its nodes know their source text, which other files parse again.
  *
  *     struct doc *doc = doc_parse(text, len, &err);    // NULL: err has text and line
  *     doc_each (member, doc)
@@ -14,8 +13,7 @@
  *     doc_free(doc);
  *
  * The grammar is that of json_parse_commented: strict RFC 8259, valid UTF-8, no \u0000, at most JSON_DEPTH_MAX deep,
- * and
- * `//` comments. A lone surrogate is refused. Keys are compared with case. */
+ * and `//` comments. A lone surrogate is refused. Keys are compared with case. */
 
 #include "err.h"
 #include <stdbool.h>

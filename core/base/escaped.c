@@ -1,5 +1,5 @@
-/* Hexadecimal digits may be in either case, and plain and escaped characters may be mixed. The cost is one pass over
- * the part of the text that agrees with the value. */
+/* Compares a text with a value that may be escaped (escaped.h). Hexadecimal digits may be in either case, and plain and
+ * escaped characters may be mixed. The cost is one pass over the part of the text that agrees with the value. */
 
 #include "escaped.h"
 #include "utf8.h"

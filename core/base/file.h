@@ -10,7 +10,7 @@ struct strbuf;
 
 /* Appends the content. More than `limit` bytes (0: none) is an error, so is anything but a regular file. */
 int file_read(const char *path, struct strbuf *out, size_t limit, struct err *err) CHECKED;
-/* Writes everything, whatever write(2) takes at a time. 0, or -1 with errno. */
+/* Writes everything, with as many calls of write(2) as it needs. 0, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
 /* Replaces the content or nothing: a temporary beside it, fsync, rename, fsync of the folder. */
 int file_replace(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err) CHECKED;

@@ -1,13 +1,12 @@
 /* Parses JSON text into values in an arena. json_read.c has the accessors, json_write.c the writers,
  * json_scan.c the scanner that builds no values.
  *
- * One pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is taken from the arena at
- * the start: a text with its NUL is never longer than its source with quotes or the separator after it, so the pool is
- * as large as the source and filling it needs no checks. A string is scanned and copied a block at a time; a byte
- * above 0x7f stops that for the check of one character. Recursion is bounded by JSON_DEPTH_MAX.
+ * The parser makes one pass over the text. A value is one 64-byte node in the arena. Texts go to a pool that is
+ * allocated at the start. A text with its NUL is never longer than its source with quotes or separator, so a pool as
+ * large as the source needs no checks. Strings are scanned and copied in blocks; at a byte above 0x7f the parser checks
+ * one character. JSON_DEPTH_MAX bounds the recursion.
  *
- * After a failure `why` and `where` tell the first thing that was wrong; the values made until then stay in the arena
- * and die with it. */
+ * After a failure `why` and `where` say what was wrong first. The values made until then are freed with the arena. */
 
 #include "json.h"
 #include "arena.h"
@@ -285,7 +284,7 @@ static struct json *parse_value(struct parser *ps)
 
 static const struct json *parse(struct parser *ps, struct err *err)
 {
-    /* One more, because a number alone has no separator whose place its NUL could take. */
+    /* One more, because a number alone has no separator that its NUL could replace. */
     size_t size = (size_t)(ps->end - ps->start) + 1;
     ps->pool = arena_alloc(ps->arena, (size + NODE_ALIGN - 1) & ~(NODE_ALIGN - 1));
     skip_space(ps);
@@ -315,7 +314,7 @@ const struct json *json_parse(struct arena *arena, const char *text, size_t len,
 const struct json *json_parse_commented(struct arena *arena, const char *text, size_t len, struct err *err)
 {
     struct parser ps = {.arena = arena, .start = text, .at = text, .end = text + len, .comments = true};
-    /* Some editors put a byte order mark before what people write. */
+    /* Some editors put a byte order mark before the text. */
     if (json_starts_with(text, ps.end, "\xEF\xBB\xBF", 3))
         ps.at += 3;
     return parse(&ps, err);

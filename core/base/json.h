@@ -4,8 +4,8 @@
  * There are two readers of JSON. A record must come back as it went in, and cJSON loses some of it: it turns every
  * number into a double (9007199254740993 is gone at parse time, and call digests with it), cuts strings at \u0000, and
  * refuses a lone surrogate. Here a number keeps its text, values live in an arena and die together, and a parse is one
- * pass without a malloc per node. doc.h, on cJSON, is for documents of ours; it says where the line is. cJSON is also
- * the oracle of the tests and the floor of the benchmark.
+ * pass without a malloc per node. doc.h, on cJSON, is for Keyturn's own documents and explains which reader to use. Tests and
+ * the benchmark compare this reader with cJSON.
  *
  * Strict RFC 8259: no trailing commas, no control characters in strings, valid UTF-8 only, at most JSON_DEPTH_MAX deep.
  * `\u0000` is refused, because every text in the program is a C string. A lone surrogate escape reads as U+FFFD. */
@@ -110,7 +110,7 @@ void json_add_value(struct json_writer *w, const char *key, const struct json *v
 
 /* ---- looking at text without making values (json_scan.h has the rest) ---- */
 
-/* Bytes of the value that begins right at `text`, whatever follows it: 0 unless json_parse would take it, and when
+/* Bytes of the value that begins at `text`; text after it is ignored. 0 if json_parse would refuse the value, or if its
  * containers nest more than `depth` deep. */
 size_t json_check(const char *text, size_t len, int depth);
 /* An upper estimate of the number of values in a text, by its commas and brackets. Parsed values take many times the

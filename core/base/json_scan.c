@@ -1,8 +1,7 @@
-/* The scanner: below the event codec, the journal, the protocol of scripts and the filter of the screen.
+/* Scans JSON text without building values, for the event codec, the journal, scripts and filters.
  *
  * Reading a journal is mostly this file: a million lines go through it before a session is on the screen. A tree of
- * each line would be thrown away at once, so the scanner hands out members as slices and only checks what is nested in
- * them.
+ * each line would be freed at once, so the scanner returns members as slices and only checks what is nested in them.
  *
  * It checks all of it: RFC 8259, valid UTF-8, no control characters in strings, no \u0000, at most JSON_DEPTH_MAX deep.
  * tests/fuzz/fuzz_event.c compares it with json_parse.
@@ -308,7 +307,7 @@ size_t json_unescape(char *out, const char *text, size_t len)
     const char *end = text + len;
     char *to = out;
     while (text < end) {
-        /* Escapes stand close together, or far apart: a call for each of the former would cost more than the copy. */
+        /* Escapes may be close together. Then a call of memcpy for each piece would cost more than the copy. */
         const char *near = end - text > NEAR ? text + NEAR : end;
         while (text < near && *text != '\\')
             *to++ = *text++;

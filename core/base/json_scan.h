@@ -149,5 +149,5 @@ static inline const char *json_scan_number(const char *at, const char *end, cons
     return at;
 }
 
-/* The double of a JSON number's text, whatever the locale; infinite when it is out of range. */
+/* The double of a JSON number's text, in any locale; infinite if it is out of range. */
 double json_text_to_double(const char *text);

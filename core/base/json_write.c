@@ -1,8 +1,8 @@
 /* JSON writers: values in several styles, strings, numbers, and the little builder.
  *
- * Python's spelling matters because call digests are made over json.dumps(arguments, sort_keys=True): an integer is
- * written digit by digit whatever its size, a number with a point or an exponent is a float and gets repr(), equal
- * names collapse to the last value, and everything outside ' '…'~' is escaped. */
+ * Python's spelling matters because call digests are made over json.dumps(arguments, sort_keys=True): an integer of
+ * any size is written digit by digit, a number with a point or an exponent is a float and gets repr(), equal names
+ * collapse to the last value, and everything outside ' '…'~' is escaped. */
 
 #include "json.h"
 
@@ -58,9 +58,9 @@ static void round_up(struct decimal *dec)
     dec->exponent++;
 }
 
-/* The shortest decimal that reads back as `number`, which is finite and above 0, and of those the nearest. Fifteen
- * digits survive the way to a normal double and back, so a shorter answer is those without their zeros. Below a power
- * of two doubles are closer than above it, and there the nearest decimal may miss while the next one up does not. */
+/* The shortest decimal that reads back as `number`, which is finite and above 0. Of several it is the nearest. A normal
+ * double keeps fifteen digits, so a shorter answer is those digits without their zeros. Doubles are closer together
+ * below a power of two than above it. There the nearest decimal may read back wrong while the next one up is right. */
 static void shortest(struct decimal *dec, double number)
 {
     for (int precision = number < 2.3e-308 ? 1 : 15; precision <= 17; precision++) {
@@ -75,7 +75,7 @@ static void shortest(struct decimal *dec, double number)
         dec->count--;
 }
 
-/* As Python's repr(), but for `suffix` after a number that has no fraction. */
+/* Like Python's repr(), but with `suffix` after a number that has no fraction. */
 static void write_double(struct strbuf *out, double number, const char *suffix)
 {
     if (signbit(number))
@@ -161,8 +161,8 @@ static void write_escaped(struct strbuf *out, uint32_t cp)
     }
 }
 
-/* The same where no whole block is left: the last one of the text is looked at again if all of it up to `at` is known.
- */
+/* The same if less than a block is left. Then it reads the last block of the text again, if all of it up to `at` is
+ * known. */
 static const char *plain_tail(const char *from, const char *at, const char *end, bool ascii)
 {
     if (end - at < JSON_BLOCK && end - from >= JSON_BLOCK) {
@@ -175,7 +175,7 @@ static const char *plain_tail(const char *from, const char *at, const char *end,
     return at;
 }
 
-/* The end of the run of characters from `at` that are written as they are. */
+/* The end of the run of characters from `at` that need no escape. */
 static const char *plain_end(const char *at, const char *end, bool ascii)
 {
     const char *from = at;
@@ -191,7 +191,7 @@ static const char *plain_end(const char *at, const char *end, bool ascii)
             return at;
         size_t used;
         uint32_t cp = utf8_decode(at, (size_t)(end - at), &used);
-        /* U+FFFD that was really there ends the run too; it is written again all the same. */
+        /* A U+FFFD of the text itself ends the run too. It is copied unchanged, so that does no harm. */
         if (cp == UTF8_REPLACEMENT)
             return at;
         at += used;
@@ -248,8 +248,8 @@ static const char *ascii_end(const char *at, const char *end)
     return at;
 }
 
-/* The length of a well-formed character whose first byte begins no unsafe one; 0: look closer. Most letters above ASCII
- * are such. */
+/* The length of a well-formed character whose first byte begins no unsafe character; 0: look closer. Most letters above
+ * ASCII pass here. */
 static size_t harmless_char(const char *at, const char *end)
 {
     unsigned char lead = (unsigned char)*at;
@@ -264,7 +264,7 @@ static size_t harmless_char(const char *at, const char *end)
     return len;
 }
 
-/* The first character from `at` on that cannot be printed as it is. Ignores bytes below 0x20: JSON allows them only as
+/* The first character from `at` on that cannot be printed unchanged. Ignores bytes below 0x20: JSON allows them only as
  * white space. */
 static const char *printable_end(const char *at, const char *end, uint32_t *cp, size_t *used)
 {

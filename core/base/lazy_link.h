@@ -4,7 +4,7 @@
  * libcurl and libgit2 bring some thirty libraries of their own, and most runs call neither. `keyturn --version`
  * takes 1.5 ms of CPU time without them and 7.3 ms with them (start-cpu in ./dev bench launch), and a hook starts
  * Keyturn once for each tool call of another agent. So the files that know these libraries list the functions they call
- * and fill a struct of pointers on first use. The headers are the ordinary ones, so types are checked as ever. Other
+ * and fill a struct of pointers on first use. The headers are the ordinary ones, so types are checked as usual. Other
  * libraries are linked as usual: libseccomp, for one, costs less than 0.3 ms. */
 
 #include "err.h"
@@ -15,5 +15,5 @@ struct lazy_symbol {
     void **into;
 };
 
-/* Fills all or nothing. The library stays for as long as the program runs. Safe on any thread. */
+/* Fills all pointers or none. The library stays for as long as the program runs. Safe on any thread. */
 int lazy_link(const char *library, const struct lazy_symbol *symbols, size_t count, struct err *err) CHECKED;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Splits bytes into lines, whatever pieces they arrive in. A line longer than `limit` is dropped whole, so a writer
+/* Splits bytes that arrive in pieces of any size into lines. A line longer than `limit` is dropped whole, so a writer
  * without newlines costs no memory. */
 struct lines {
     struct strbuf part; /* a line whose end has not arrived */

@@ -1,7 +1,7 @@
 #pragma once
-/* The program's own log, for us and for bug reports: one line per message, escaped so that a hostile text cannot forge
- * a line, and without the values of secrets (redact.h). Nothing a user must know is only here. Off until log_open; safe
- * from any thread. */
+/* The program's own log, for developers and bug reports: one line per message, escaped so that a hostile text cannot
+ * forge a line, and without the values of secrets (redact.h). A fact that the user must know is also shown elsewhere.
+ * Off until log_open; any thread may call it. */
 
 #include "err.h"
 

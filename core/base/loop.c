@@ -275,8 +275,8 @@ static void nothing_done(uv_work_t *request, int status)
     (void)status;
 }
 
-/* libuv takes the size from the environment when the first work is started, and never looks again; so that is done here
- * and the variable taken away, for children have pools of their own. What the user set stays. */
+/* libuv reads the pool size from the environment when the first work starts. Start one here, then unset the variable, so
+ * that children do not inherit it. A value set by the user stays. */
 static void start_pool(void)
 {
     static const char name[] = "UV_THREADPOOL_SIZE";
@@ -485,7 +485,7 @@ void loop_post_from_thread(struct loop *loop, void (*run)(void *data), void *dat
     pthread_mutex_lock(&loop->lock);
     *loop->letters_end = letter;
     loop->letters_end = &letter->next;
-    /* Within the lock: once the letter is out the loop may run it, be let go and be freed. */
+    /* Hold the lock: once the letter is queued, the loop may run it and be freed. */
     uv_async_send(&loop->door);
     pthread_mutex_unlock(&loop->lock);
 }

@@ -1,4 +1,5 @@
-/* Edit distance with transpositions, as typing errors are made. Names are short; longer ones are not guessed at. */
+/* Finds the known name nearest to a misspelled one, by edit distance with transpositions. Names longer than LONGEST get
+ * no suggestion. */
 
 #include "nearest.h"
 #include <ctype.h>

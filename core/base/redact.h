@@ -24,7 +24,7 @@ struct strbuf;
 
 /* Returns false if the value is too short to search for. `name` replaces it in texts. */
 bool redact_add(const char *name, const char *value);
-/* The same for a variable of our environment that a program gets. Every value counts as a secret, except a path
+/* The same for a variable of Keyturn's environment that a program gets. Every value counts as a secret, except a path
  * under a name that does not suggest one: without paths a record would be unreadable. */
 bool redact_add_variable(const char *name, const char *value);
 /* True if a variable of this name probably holds a secret: …KEY, …TOKEN, …SECRET, …PASSWORD and the like. */
@@ -37,7 +37,7 @@ bool redact_any(void);
 /* Appends the text with every secret replaced. Returns false if there was none: then nothing is appended, and the
  * caller can use the text unchanged. */
 bool redact_text(struct strbuf *out, const char *text, size_t len);
-/* The same for JSON text, which stays valid JSON. Searches the strings in it, whatever their escapes. A number that
+/* The same for JSON text, which stays valid JSON. Searches the strings in it, with any escapes. A number that
  * contains a secret becomes a string. */
 bool redact_json(struct strbuf *out, const char *json, size_t len);
 /* The same for a piece of a stream. Always appends, stops where a value may begin that continues in the next piece,

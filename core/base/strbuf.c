@@ -1,4 +1,4 @@
-/* Invariants: buf points to strbuf_empty exactly while room is 0; otherwise it is from malloc, holds `room` bytes, and
+/* A byte string that grows (strbuf.h). Invariants: buf points to strbuf_empty exactly while room is 0; otherwise it is from malloc, holds `room` bytes, and
  * len < room. buf[len] is NUL. The shared empty string is never written to. */
 
 #include "strbuf.h"

@@ -24,8 +24,7 @@ void strbuf_reset(struct strbuf *sb);
 char *strbuf_detach(struct strbuf *sb, size_t *len);
 /* Makes room for `extra` more bytes and the NUL; then buf[len…len+extra) may be written and strbuf_set_len called. */
 void strbuf_grow(struct strbuf *sb, size_t extra);
-/* The same where a lack of memory is not ours to die of: false then, and nothing has changed. What fits into the room
- * is added without any. */
+/* The same, but returns false and changes nothing if memory runs out. Bytes that fit into the room need no memory. */
 bool strbuf_try_grow(struct strbuf *sb, size_t extra);
 void strbuf_set_len(struct strbuf *sb, size_t len);
 

@@ -31,7 +31,7 @@
 
 /* ---- removing ---- */
 
-/* Returns 0 or an errno value. The tree is ours, whatever modes a program set. */
+/* Returns 0 or an errno value. Overrides modes that a program set, because the tree belongs to Keyturn. */
 static int remove_name(int folder, const char *name, int flags)
 {
     if (unlinkat(folder, name, flags) == 0 || errno == ENOENT)

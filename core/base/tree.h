@@ -16,11 +16,11 @@ struct tree_copy {
     bool exact;     /* folders keep their modes, and the target must not exist. Otherwise folders get 0755; files and
                      * links are replaced, folders are not */
     bool read_only; /* no write bits on anything that is made */
-    bool follow;    /* the source is ours: a link out of it to a file is copied as that file */
+    bool follow;    /* copy a link out of the source to a file as that file; only for our own sources */
     int64_t left;   /* bytes that may be written; -1: any */
     struct strbuf *left_out;            /* links that lead out of the source are left out and named here; may be NULL */
     bool (*give)(int folder, int made); /* called for all that is made in a folder; may be NULL */
-    /* What the copy learns on its way. */
+    /* Results of the copy. */
     bool no_clone, no_range, mask_known;
     mode_t mask; /* bits of a mode that must be set after the file is made */
 };

@@ -1,7 +1,7 @@
-/* UTF-8: decoding, counting, and making hostile text harmless. Widths are in width.c.
+/* Decodes UTF-8, counts characters and makes hostile text harmless. Widths are in width.c.
  *
- * Malformed input follows the Unicode recommendation: the longest prefix of a sequence that could still have become a
- * valid one is one U+FFFD, so that every reader of the same bytes counts the same number of characters. */
+ * Malformed input follows the Unicode recommendation: the longest prefix that could begin a valid sequence becomes one
+ * U+FFFD. So every reader of the same bytes counts the same number of characters. */
 
 #include "utf8.h"
 #include "mem.h"
@@ -10,7 +10,7 @@
 
 #define HIGH_BITS 0x8080808080808080u
 
-/* The number of bytes from `at` on that are plain ASCII, in steps that are worth a call. */
+/* The number of plain ASCII bytes from `at` on. Reads words; worth a call only before a run of them. */
 static size_t ascii_run(const char *at, size_t len)
 {
     size_t run = 0;
@@ -25,7 +25,7 @@ static size_t ascii_run(const char *at, size_t len)
     return run;
 }
 
-/* The U+FFFD that utf8_decode gave for a sequence that does not say so itself. */
+/* True if utf8_decode returned U+FFFD for malformed bytes, not for a U+FFFD in the text. */
 static bool is_malformed(uint32_t cp, const char *at, size_t used)
 {
     return cp == UTF8_REPLACEMENT && !(used == 3 && (unsigned char)at[0] == 0xEF);
@@ -173,7 +173,7 @@ void utf8_scrub(struct strbuf *out, const char *text, size_t len)
     strbuf_add(out, text + start, len - start);
 }
 
-/* Characters that show nothing, or change how their neighbors are ordered or joined: the bidirectional controls,
+/* Characters that are invisible, or change how their neighbors are ordered or joined: the bidirectional controls,
  * joiners and fillers (the empty Braille cell, the stand-in for an object), variation selectors, line separators and
  * tags. */
 static const struct {
@@ -205,8 +205,7 @@ bool utf8_unsafe(uint32_t cp)
     return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || (cp >= hidden[0].first && is_hidden(cp));
 }
 
-/* C1 controls are spelled out like the invisible ones, because ^X has no letter for them that a C0 control does not
- * have already. */
+/* C1 controls are spelled out like invisible characters, because every letter of ^X already means a C0 control. */
 size_t utf8_spell(uint32_t cp, char out[16])
 {
     if (cp < 0x20 || cp == 0x7F)

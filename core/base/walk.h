@@ -34,7 +34,7 @@ struct walk_options {
     enum walk_order order;
     int max_depth;                /* entries are less deep than this; 0: WALK_DEPTH_MAX */
     size_t max_names;             /* sorted orders read about as many names of one folder; 0: all */
-    bool unlock;                  /* the tree is ours: open folders that a program closed. Not for WALK_BREADTH_FIRST */
+    bool unlock;                  /* open folders that a program closed; only in our own trees, not WALK_BREADTH_FIRST */
     bool relock;                  /* close them again when the walk leaves them */
     bool skip_git;                /* leave out entries named ".git" */
     const atomic_bool *cancelled; /* may be NULL */
@@ -65,5 +65,5 @@ struct walk_visitor {
 int walk_tree(int dir_fd, const char *prefix, const struct walk_options *options, const struct walk_visitor *visitor,
               void *user, struct err *err) CHECKED;
 
-/* Gives the owner of a folder these bits of its mode. The descriptor may be one of O_PATH. False when it cannot. */
+/* Gives the owner of a folder these bits of its mode. The descriptor may be one of O_PATH. Returns false on failure. */
 bool walk_unlock(int folder, mode_t bits);
