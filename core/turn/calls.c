@@ -159,11 +159,12 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     return false;
 }
 
-/* Starts the calls of the wave one by one. A gate may pause it at any call; it continues from there. */
-static void launch(struct turn *turn, struct turn_call *none)
+/* Starts the calls of the wave one by one. A gate may pause it at any call; it continues from there, with that call as
+ * `held`. NULL: the wave begins, whose gate holds no single call. */
+static void launch(struct turn *turn, struct turn_call *held)
 {
     const struct wave *wave = &turn->waves[turn->wave_index];
-    (void)none;
+    (void)held; /* next_launch still names it */
     turn->launching = true;
     while (turn->next_launch < wave->first + wave->count) {
         struct turn_call *call = &turn->calls[turn->next_launch];
@@ -320,10 +321,10 @@ static void read_calls(struct turn *turn)
     }
 }
 
-void turn_run_calls(struct turn *turn, struct turn_call *none)
+void turn_run_calls(struct turn *turn, struct turn_call *held)
 {
     struct wave_call *plan;
-    (void)none;
+    (void)held;
     if (!turn->reply.call_count) {
         if (turn->reply.stop && strcmp(turn->reply.stop, MODEL_PAUSED) == 0)
             turn_next_step(turn);

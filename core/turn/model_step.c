@@ -147,9 +147,9 @@ static void add_advice(struct strbuf *error, const struct turn *turn, bool too_l
                     (long long)(turn->reply.retry_after_ms + 999) / 1000, (long long)budget_remaining_s(&turn->budget));
 }
 
-static void ask_again(struct turn *turn, struct turn_call *none)
+static void ask_again(struct turn *turn, struct turn_call *held)
 {
-    (void)none;
+    (void)held; /* NULL: the gate before a request holds no call */
     if (turn->cancelled)
         turn_end(turn, "cancelled");
     else
@@ -332,13 +332,13 @@ static struct tool_offer *make_offers(const struct turn *turn)
     return offers;
 }
 
-static void reflect_now(struct turn *turn, struct turn_call *none)
+static void reflect_now(struct turn *turn, struct turn_call *held)
 {
     struct reflection early;
     struct message_list question;
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
     int timeout_s;
-    (void)none;
+    (void)held; /* NULL: the gate before reflection holds no call */
     if (turn->cancelled) {
         turn_end(turn, "cancelled");
         return;
@@ -433,9 +433,9 @@ static void send_request(struct turn *turn)
                           &turn->listener);
 }
 
-void turn_ask_model(struct turn *turn, struct turn_call *none)
+void turn_ask_model(struct turn *turn, struct turn_call *held)
 {
-    (void)none;
+    (void)held;
     if (turn->cancelled) {
         turn_end(turn, "cancelled");
         return;

@@ -82,9 +82,9 @@ void turn_clock_changed(struct turn *turn)
 
 /* ---- a budget ends ---- */
 
-static void after_budget(struct turn *turn, struct turn_call *none)
+static void after_budget(struct turn *turn, struct turn_call *held)
 {
-    (void)none;
+    (void)held; /* NULL: the gate of a limit holds no call */
     if (turn->cancelled)
         turn_end(turn, "cancelled");
     else if (budget_exhausted(&turn->budget) >= 0)
@@ -127,9 +127,9 @@ static void step_begins(struct turn *turn)
         turn_ask_model(turn, NULL);
 }
 
-static void after_budget_break(struct turn *turn, struct turn_call *none)
+static void after_budget_break(struct turn *turn, struct turn_call *held)
 {
-    (void)none;
+    (void)held; /* NULL: the gate of a limit holds no call */
     step_begins(turn);
 }
 
@@ -305,10 +305,10 @@ static void finalized(struct loop_work *work)
     finished(turn);
 }
 
-static void finalize(struct turn *turn, struct turn_call *none)
+static void finalize(struct turn *turn, struct turn_call *held)
 {
     const struct tally *state = &turn->tally;
-    (void)none;
+    (void)held; /* NULL: the gate before finalizing holds no call */
     turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
     for (size_t i = 0; i < state->tally_count; i++)
         turn->final_tools[i] =

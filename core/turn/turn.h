@@ -36,6 +36,7 @@ struct hold {
     int limit;              /* the enum budget_key that is used up; -1: none */
     int breakpoint;         /* id of the breakpoint that paused here; 0: none */
     struct turn_call *call; /* may be NULL */
+    /* Continues the turn. `call`: the one that the gate held; NULL at gates that hold none. */
     void (*go)(struct turn *turn, struct turn_call *call);
     struct hold *next;
 };
@@ -209,15 +210,17 @@ void turn_clock_changed(struct turn *turn);
 void turn_soon(struct turn *turn, void (*run)(struct loop_task *task));
 
 /* model_step.c */
-void turn_ask_model(struct turn *turn, struct turn_call *none);
+/* Continues from the model gate. `held` is NULL: that gate holds no call. */
+void turn_ask_model(struct turn *turn, struct turn_call *held);
 void turn_reflect(struct turn *turn);
 void turn_stop_asking(struct turn *turn);
 void turn_take_reply(struct turn *turn);
 void turn_retry(struct turn *turn);
 
 /* calls.c */
-/* Runs the calls of the answer. Without calls the turn ends, or asks again if the model only paused. */
-void turn_run_calls(struct turn *turn, struct turn_call *none);
+/* Runs the calls of the answer. Without calls the turn ends, or asks again if the model only paused. Continues from the
+ * gate after the answer; `held` is NULL, because that gate holds no single call. */
+void turn_run_calls(struct turn *turn, struct turn_call *held);
 /* Plans the calls now, without waiting longer for tools whose effects are unknown. */
 void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
