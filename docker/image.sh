@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the image of the script sandbox; ./dev image calls it.
 #
-# It builds the Dockerfile in the first base that it can get: the one the Dockerfile names, from a registry; else one that
-# debootstrap makes of Debian's packages (base.sh) and that is kept. Without any base it copies this machine's own files
-# (root.sh) and builds only the last stage of the Dockerfile. If a label says that the image was made of the same files, it
-# does nothing. Exits with 3 if no engine works.
+# It builds the Dockerfile on the first base that it finds: the one that the Dockerfile names, from a registry; else one that
+# debootstrap makes from Debian's packages (base.sh), which it keeps. Without any base it copies this machine's files
+# (root.sh) and builds only the last stage of the Dockerfile. If a label shows that the image has the same files, it does
+# nothing. Exits with 3 if no engine works.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$here")
@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Why an engine does not work here, in one line; nothing when it does.
+# Prints why an engine does not work here, in one line; nothing if it works.
 complaint() { # engine
     local said
     if ! command -v "$1" >/dev/null; then
@@ -72,13 +72,13 @@ choose_engine() {
     exit 3
 }
 
-# The engine's command, with what this machine makes it need.
+# Sets the engine's command, with options that this machine needs.
 command_for() {
     run=("$engine")
     limits=()
     case "$engine" in
     podman)
-        # crun refuses a machine that has both kinds of cgroups; the limits podman sets by itself may lie above ours.
+        # crun refuses a machine that has both kinds of cgroups; the limits podman sets by itself may exceed ours.
         [ -d /sys/fs/cgroup/unified ] && command -v runc >/dev/null && run+=(--runtime=runc)
         limits=(--ulimit nofile=1024:1024 --ulimit nproc=256:256)
         ;;
@@ -102,14 +102,14 @@ base_is_there() {
     timeout 300 "$engine" pull "$base" >&2
 }
 
-# Where apt has this release from; nothing where it has not, and debootstrap then knows a place of its own.
+# Prints the mirror that apt uses for this release; nothing if it has none, and debootstrap then uses its default.
 apt_mirror() { # suite
     apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
         awk -v suite="$1" '$2 == suite { print $1; exit }' || true
 }
 
-# A base of Debian's packages: kept as an archive, and as an image. It has all that the Dockerfile installs, so what is kept
-# needs no network at all.
+# Makes a base from Debian's packages, and keeps it as an archive and as an image. It has everything that the Dockerfile
+# installs, so the next build needs no network.
 bootstrap_base() {
     local suite=${base#*:} made_of archive old
     suite=${suite%%-*}
@@ -118,7 +118,7 @@ bootstrap_base() {
     archive=$cache/base-$suite-$made_of.tar
     "$engine" image inspect "$base" >/dev/null 2>&1 && return
     if [ ! -f "$archive" ]; then
-        say "making a base of Debian's packages with debootstrap; it is kept in $cache"
+        say "making a base from Debian's packages with debootstrap; keeping it in $cache"
         # shellcheck disable=SC2086 # a list
         "$here/base.sh" "$suite" "${mirror:-$(apt_mirror "$suite")}" "$archive" $packages || return
         for old in "$cache/base-$suite"-*.tar; do
@@ -128,14 +128,14 @@ bootstrap_base() {
     "$engine" import "$archive" "$base" >/dev/null
 }
 
-# Ends here where there is nothing to do.
+# Exits if there is nothing to do.
 leave_alone() { # checksum
     is_made_of "$1" || return 0
     say "$name is up to date"
     exit 0
 }
 
-# Images without a name: what was called so before, and the stage that was built in.
+# Removes images without a name: the previous image and the build stage.
 remove_nameless() { # id of what was called so; may be empty
     if [ -n "$1" ] && [ "$("$engine" image inspect --format '{{len .RepoTags}}' "$1" 2>/dev/null)" = 0 ]; then
         "$engine" rmi "$1" >/dev/null 2>&1 || true
@@ -170,12 +170,12 @@ build_from_machine() {
     build "$checksum" "of this machine's files" "$tree" -f "$tree/Dockerfile" || fail "the build failed"
 }
 
-# The proof: it comes up.
+# Starts the image as a proof.
 check() {
     local ready
     ready=$(timeout 60 "${run[@]}" run -i --rm "${limits[@]}" --network=none --read-only --cap-drop=ALL \
         --security-opt=no-new-privileges "$name" </dev/null) || true
-    grep -q '"type":"ready"' <<<"$ready" || fail "$name does not come up: ${ready:-it says nothing}"
+    grep -q '"type":"ready"' <<<"$ready" || fail "$name does not start: ${ready:-no output}"
     say "$name is ready"
 }
 
@@ -187,11 +187,11 @@ made_of=$(checksum_of CMakeLists.txt core/base harness docker)
 if [ -n "$local" ]; then
     build_from_machine
 elif base_is_there; then
-    build_from_dockerfile || fail "the build failed (./dev image --local makes it of this machine's own files)"
+    build_from_dockerfile || fail "the build failed (./dev image --local builds from this machine's files)"
 elif say "no registry has $base" && bootstrap_base && build_from_dockerfile; then
-    say "it was built in a base made by debootstrap"
+    say "built on a base made by debootstrap"
 else
-    say "there is no base either; as the last resort it is made of this machine's own files"
+    say "no base image available; building from this machine's files"
     build_from_machine
 fi
 check

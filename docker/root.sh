@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# root.sh HARNESS DIR makes the trees of the image in DIR from the files of the machine it runs on (the build stage of the
+# root.sh HARNESS DIR makes the trees of the image in DIR from the files of this machine (the build stage of the
 # Dockerfile): DIR/system with Python's library and every shared object, DIR/keyturn-harness, and DIR/owned with what belongs
-# to the sandbox's user. Each tree is a layer, so what seldom changes is built seldom. A tree whose files did not change is
-# left alone.
+# to the sandbox's user. Each tree is a layer, so parts that rarely change are rarely built. A tree whose files did not change
+# stays as it is.
 set -euo pipefail
 export LC_ALL=C
 harness=$1 out=$2
@@ -61,8 +61,8 @@ make_system() {
     for folder in "${others[@]}"; do
         [ ! -d "$folder" ] || copy "$folder" --exclude=./posix --exclude=./right
     done
-    # The root is read-only: byte code that is not there is made anew at every start. Hashes that nobody checks, because
-    # times may change on the way into an image.
+    # The root is read-only, so Python would compile missing byte code again at every start. Use unchecked hashes,
+    # because file times may change when the image is built.
     PYTHONHASHSEED=0 "$home/bin/$python" -I -m compileall -q -j 0 --invalidation-mode unchecked-hash \
         -s "$system" -p / "$system$stdlib"
 }
@@ -72,12 +72,12 @@ mkdir -p "$out/owned/workspace"
 chmod 777 "$out/owned/workspace"
 checksum=$(made_of | sha256sum | cut -d ' ' -f 1)
 if [ "$(cat "$out/system.checksum" 2>/dev/null)" != "$checksum" ]; then
-    echo "root.sh: putting $python, its library and what they need together in $out" >&2
+    echo "root.sh: copying $python, its library and their shared objects to $out" >&2
     rm -f "$out/system.checksum"
     make_system
 fi
 cp "$harness" "$out/keyturn-harness"
 chmod 755 "$out/keyturn-harness"
-# The same files give the same layers, whenever and wherever.
+# The same files give the same layers, at any time and on any machine.
 find "$out" -exec touch -h -d @1000000000 {} +
 echo "$checksum" >"$out/system.checksum"

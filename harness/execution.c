@@ -251,7 +251,7 @@ bool execution_serve(struct execution *execution, const struct pollfd *polls, si
     }
     execution->output += execution->sink->out.len - before;
     if (execution->output > EXECUTION_OUTPUT_MAX && !execution->over) {
-        execution_kill(execution, "Script wrote more than 64 MiB of output");
+        execution_kill(execution, "Script wrote more than 64 MB of output");
     }
     return served;
 }

@@ -41,7 +41,7 @@ static int parse_file(struct request_file *file, struct arena *arena, const stru
 {
     const struct json *path = json_get(item, "path"), *text = json_get(item, "base64");
     if (!path || path->type != JSON_STRING || !text || text->type != JSON_STRING)
-        return err_set(err, "files must hold objects with path and base64");
+        return err_set(err, "files must be a list of objects with path and base64");
     if (path->len >= PATH_MAX || !is_below(path->text))
         return err_set(err, "files: %.200s does not lie below the workspace", path->text);
     char *bytes = arena_alloc(arena, BASE64_ROOM(text->len));

@@ -35,7 +35,7 @@ int files_place(const char *packed, size_t len, struct err *err) CHECKED;
 #define WORKSPACE_FILES_MAX 20000u
 #define WORKSPACE_LOOK_MS   100
 
-/* Returns the size in MiB; 0 if the workspace shares a file system with others and is unbounded. */
+/* Returns the size in MB; 0 if the workspace shares a file system with others and is unbounded. */
 uint64_t workspace_bound_mb(const char *path);
 /* Returns how many files it holds; 0 if that is unknown without visiting each. */
 uint64_t workspace_files(const char *path);

@@ -42,7 +42,7 @@ _UNDECLARED = "LOCAL_WRITE"
 
 
 class ToolResult:
-    """What a tool gives back when it wants to say whether it succeeded."""
+    """The result of a tool that reports whether it succeeded."""
 
     __slots__ = ("success", "data", "message")
 
@@ -64,7 +64,7 @@ class ToolResult:
 
 
 class ScriptTimeout(BaseException):
-    """Raised in the script when its time is over."""
+    """Raised in the script at its deadline."""
 
 
 ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
@@ -74,7 +74,7 @@ ScriptTimeout.__module__ = ToolResult.__module__ = "builtins"
 #
 # The rule is a strict json.dumps. NaN, infinities, integers of thousands of digits, and values other than dict, list,
 # tuple, text, number, bool, None or ToolResult are an error that names their place. Keys that are numbers, bools or None
-# become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MiB,
+# become texts. A lone surrogate and a NUL arrive as U+FFFD. At most 64 levels, 8 MB,
 # half a million values.
 
 
@@ -100,13 +100,13 @@ def _encode(value):
 
 
 def _short(key):
-    """A key as it is written in a script, when that is short: a part of it may be a part of what is masked."""
+    """A short key as a script writes it; a long one might contain a part of a masked value."""
     text = repr(key)
     return text if len(text) <= 80 else f"a key of {len(text)} characters"
 
 
 def _fault(value, path, above):
-    """Why JSON cannot hold the value: where in it, and what; None when it can."""
+    """The part of the value that JSON cannot hold, with its position; None if JSON can hold all of it."""
     if isinstance(value, ToolResult):
         value = _as_json(value)
     if value is None or isinstance(value, (str, bool)):
@@ -120,7 +120,7 @@ def _fault(value, path, above):
     if isinstance(value, float):
         return None if value - value == 0 else f"{path} is {float.__repr__(value)}"
     if isinstance(value, types.CoroutineType):
-        return f"{path} is a coroutine: inside a running event loop an asynchronous tool is to be awaited"
+        return f"{path} is a coroutine (await the tool, because an event loop is running)"
     if not isinstance(value, (dict, list, tuple)):
         return f"{path} is of type {type(value).__name__}"
     if len(above) >= _DEPTH:
@@ -146,7 +146,7 @@ def _fault(value, path, above):
 
 
 def _brackets_and_commas(value):
-    """How many of them the value has as JSON: what the supervisor counts."""
+    """The number of JSON values in the value, as the supervisor counts them."""
     if isinstance(value, ToolResult):
         value = _as_json(value)
     if isinstance(value, dict):
@@ -157,7 +157,7 @@ def _brackets_and_commas(value):
 
 
 def _text(who, data):
-    """The value as JSON, or an error that names what in it is none."""
+    """The value as JSON, or an error that names the part that is not JSON."""
     try:
         text = _encode(data)
     except (TypeError, ValueError, RecursionError) as wrong:
@@ -194,7 +194,7 @@ def _flush():
 
 
 def emit_result(data):
-    """Gives the result of the task. The script continues; of several results the host takes the first."""
+    """Sends the result of the task. The script continues; the host takes the first of several results."""
     text = _text("emit_result", data)
     if _unsaid:
         _flush()
@@ -202,7 +202,7 @@ def emit_result(data):
 
 
 def emit_intermediate(label, data):
-    """Shows something on the way to the result."""
+    """Sends an intermediate result."""
     if _unsaid:
         _flush()
     if _keyturn.intermediate(label, data):
@@ -213,7 +213,7 @@ def emit_intermediate(label, data):
 
 
 def emit_log(message, level="info"):
-    """Says something that is no part of the result."""
+    """Sends a message that is not part of the result."""
     text = _text("emit_log", {"message": str(message), "level": str(level)})
     if _unsaid:
         _flush()
@@ -221,7 +221,7 @@ def emit_log(message, level="info"):
 
 
 class _Printed(io.RawIOBase):
-    """Printed text takes the way of the events, so that both stay in the order they were made in."""
+    """Sends printed text as events, so that text and events stay in order."""
 
     def __init__(self, kind, descriptor):
         self._kind = kind
@@ -271,7 +271,7 @@ _stderr = sys.stderr = sys.__stderr__ = _printing("E", 2)
 
 
 def _through_descriptor(change):
-    """The function of os, which is given a descriptor of the file where it was called with a name."""
+    """Wraps a function of os: called with a name, it opens the file and passes the descriptor."""
 
     @functools.wraps(change)
     def call(path, *args, dir_fd=None, follow_symlinks=True, **kwargs):
@@ -298,7 +298,7 @@ os.utime = _through_descriptor(os.utime)
 
 
 def _leave(code=None):
-    """Ends the script, and reports to the host that it did not end by itself."""
+    """Kills the script, and reports to the host that it did not end by itself."""
     raise SystemExit(code)
 
 

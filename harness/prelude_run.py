@@ -17,7 +17,7 @@ def _bounded(text, otherwise):
 
 
 def _hide(report, seen):
-    """Leaves the frames of this file out, also in the causes."""
+    """Removes the frames of this file, also in the causes."""
     if report is None or id(report) in seen:
         return
     seen.add(id(report))
@@ -38,7 +38,7 @@ def _shorten(wrong):
 
 
 def _is_starved(wrong):
-    """Whether it means that there was no memory. Python says so in two ways: a frame that it has no room for is lost."""
+    """True if memory ran out. Python reports that in two ways, because it may lack memory for a frame."""
     return (isinstance(wrong, MemoryError) and not wrong.args) or (isinstance(wrong, SystemError) and _keyturn.starved())
 
 
@@ -68,7 +68,7 @@ def _describe(wrong, source=None):
 
 
 def _join_threads():
-    """Threads that are no daemons are waited for, as at the end of any program."""
+    """Waits for all threads except daemons, as Python does at the end of a program."""
     if _thread._count() == 0:
         return
     import threading
@@ -97,8 +97,8 @@ def _execute(source, scope, wait=True):
 
 
 def _scope_with(tools):
-    """What a script finds around it: all of the tools when it named none (None), else those it named. Classes and the like
-    come with a tool that can reach them too."""
+    """The global scope of a script: the tools that it named, or all tools if `tools` is None. Classes and other values come
+    with a tool that can reach them."""
     if tools is None:
         return _base
     reached = _reached(_origins[name] for name in tools)
@@ -107,7 +107,7 @@ def _scope_with(tools):
 
 
 def _add_variables(entries):
-    """Puts "NAME=value" into the environment, and empties the list: it stays in the frame that calls the script."""
+    """Puts "NAME=value" into the environment and empties the list, because the caller's frame keeps the list."""
     for entry in entries:
         name, _, value = entry.partition("=")
         os.environ[name] = value
@@ -123,7 +123,7 @@ def _run(source, variables, limit, files, tools):
     _add_variables(variables)
     for name in tools or ():
         if name not in _tools:
-            return f"There is no tool {name} (there are: {', '.join(_tools) or 'none'})", ""
+            return f"There is no tool {name} (known: {', '.join(_tools) or 'none'})", ""
     scope = sys.modules["__main__"].__dict__
     scope.update(_scope_with(tools))
     return _execute(source, scope)
@@ -136,7 +136,7 @@ def _rehearse():
 
 
 def _extensions():
-    """The names of the modules that are shared objects. `_ctypes` is none of them: it makes native calls of its own."""
+    """The names of modules that are shared objects, without `_ctypes`, which makes native calls."""
     for folder in sys.path:
         if not folder.endswith("lib-dynload") or not os.path.isdir(folder):
             continue
@@ -147,7 +147,7 @@ def _extensions():
 
 
 def _preload():
-    """Loads what cannot be loaded any more once executable memory is forbidden, and what every script would load."""
+    """Loads modules that cannot load once executable memory is forbidden, and modules that every script loads."""
     import gc
     import warnings
 

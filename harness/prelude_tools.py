@@ -13,7 +13,7 @@ def _run_loop(loop):
 
 
 def _start_loop():
-    """A thread with an event loop, for tools that are coroutines; made when the first of them is called."""
+    """A thread with an event loop for tools that are coroutines; the first call of one creates it."""
     import asyncio
     import threading
 
@@ -24,7 +24,7 @@ def _start_loop():
 
 
 def _awaited(coroutine):
-    """What the coroutine gives. Inside a running loop it stays what it is: awaitable."""
+    """The result of the coroutine. Inside a running loop it returns the coroutine, to be awaited."""
     import asyncio
 
     if asyncio._get_running_loop() is not None:
@@ -35,7 +35,7 @@ def _awaited(coroutine):
 
 
 def _sync(function, name):
-    """Makes a function callable without await, whether it is a coroutine function or only gives a coroutine back."""
+    """Makes a function callable without await if it is a coroutine function or returns a coroutine."""
 
     def call(*args, **kwargs):
         got = function(*args, **kwargs)
@@ -46,7 +46,7 @@ def _sync(function, name):
 
 
 def _innermost(value):
-    """The function below partials and decorators that say what they wrap."""
+    """The function inside partials, and inside decorators that name what they wrap."""
     for _ in range(_DEPTH):
         if isinstance(value, functools.partial):
             value = value.func
@@ -63,7 +63,7 @@ def _is_async(value):
 
 
 class _File:
-    """A file of tools: a module of its own, which scripts cannot import."""
+    """A file of tools: a separate module, which scripts cannot import."""
 
     def __init__(self, path):
         self.path = path
@@ -82,7 +82,7 @@ _loading = []  # the file being loaded, after those that import it
 
 
 def _owner(value):
-    """The file that the value was defined in, below partials and decorators; None when it was in none of them."""
+    """The tool file that defines the value, inside partials and decorators; None if no tool file does."""
     if isinstance(value, types.ModuleType):
         name = value.__name__
     else:
@@ -91,7 +91,7 @@ def _owner(value):
 
 
 def _file_for(name):
-    """The file that a tool means when it imports this. None can stand in for a module of the standard library."""
+    """The tool file that a tool imports by this name. It never replaces a module of the standard library."""
     return None if name in sys.stdlib_module_names else _files.get(f"{_TOOLS}.{name}")
 
 
@@ -99,7 +99,7 @@ _awaiting = {}  # id of an asynchronous function to what stands for it; that kee
 
 
 def _tame(value, name):
-    """An asynchronous function as scripts and other tools see it; any other value as it is."""
+    """An asynchronous function as scripts and other tools see it; any other value unchanged."""
     if _owner(value) is None or isinstance(value, types.ModuleType):
         return value
     inner = _innermost(value)
@@ -113,7 +113,7 @@ def _tame(value, name):
 
 
 def _tool_files(folder, left_out):
-    """The paths of those to load. Hidden ones are none: editors keep such files. What is no file might never end."""
+    """The paths of the tool files. Skips hidden files, which editors create, and special files, which might block."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("."))
     except OSError as wrong:
@@ -129,7 +129,7 @@ def _tool_files(folder, left_out):
 
 
 def _declared(file):
-    """The effect that the file has set for its functions. An unknown one counts as the strongest."""
+    """The effect that the file declares for its functions. An unknown effect counts as the strongest."""
     effect = file.scope.get("EFFECT", _UNDECLARED) if file.declares else _UNDECLARED
     if isinstance(effect, str) and effect in _EFFECTS:
         return effect
@@ -140,7 +140,7 @@ def _declared(file):
 
 
 def _look_through(file, code):
-    """Notes which names the code looks for around it, and which files it may import, now or when it is called."""
+    """Collects the global names that the code uses, and the files that it may import now or when it is called."""
     import dis
 
     for step in dis.get_instructions(code):
@@ -154,7 +154,7 @@ def _look_through(file, code):
 
 
 def _own(file):
-    """What the file has set itself: neither ours, nor another file's."""
+    """The names that the file defines itself, without those of the prelude and of other files."""
     for name, value in list(file.scope.items()):
         if name.startswith("__") or name == "EFFECT" or name in _OURS:
             continue
@@ -163,15 +163,14 @@ def _own(file):
 
 
 def _lend(file):
-    """Gives the file the names that it looks for and others have set: tools see each other, as they would in one file."""
+    """Gives the file the names that it uses and other files define, so that tools see each other as in one file."""
     there = {name: value for other in _files.values() if other.state == "loaded" for name, value in _own(other)}
     for name in file.names & there.keys() - file.scope.keys() - builtins.__dict__.keys():
         file.scope[name] = file.lent[name] = there[name]
 
 
 def _load_file(file):
-    """Runs the file, once. The supervisor is told before, so that it knows which one it was if this process does not live
-    to tell."""
+    """Runs the file once. Tells the supervisor first, so that it can name the file if this process dies."""
     _keyturn.print("F", os.fsencode(file.path))
     file.state = "loading"
     _loading.append(file)
@@ -197,15 +196,15 @@ def _load_file(file):
 
 
 def _tell_threads(path, count):
-    """Threads that a tool leaves running exist here only: every script runs in a fork, and waits for them in vain."""
+    """Warns about threads that a tool leaves running. Scripts run in forks, which do not have those threads."""
     if count > 0:
         what = "a thread" if count == 1 else f"{count} threads"
         emit_log(f"tools: {path}: leaves {what} running; scripts run without, and a call that needs one hangs", "warning")
 
 
 class _Importer:
-    """Lets the files of the tools folder import each other and what lies beside them. A script cannot: a function that it
-    did not name would run unasked."""
+    """Lets files of the tools folder import each other and the modules beside them. A script cannot import them: it would
+    run functions that it did not name."""
 
     def __init__(self, folder):
         from importlib import machinery  # here: an import during a lookup would start the same lookup again
@@ -233,7 +232,7 @@ class _Importer:
             return self._machinery.ModuleSpec(name, self, origin=file.path)
         spec = self._machinery.PathFinder.find_spec(name, self._path)
         if spec is not None and spec.origin == os.path.join(self._folder, f"{name}.py"):
-            raise ModuleNotFoundError(f"{name}: this file of tools is left out", name=name)
+            raise ModuleNotFoundError(f"{name}: this tool file was skipped; its load error is in the log", name=name)
         return spec
 
     def create_module(self, spec):
@@ -251,7 +250,7 @@ class _Importer:
 
 
 def _reached(files):
-    """The files, and those whose functions can be called through them."""
+    """The files, and the files whose functions can be called through them."""
     found = set()
     left = list(files)
     while left:
@@ -263,7 +262,7 @@ def _reached(files):
 
 
 def _bind(file):
-    """What the file finds around it when its functions are called, and so which files it needs."""
+    """The names that the functions of the file use, and so the files that it needs."""
     _lend(file)
     for name, value in list(file.scope.items()):
         if not name.startswith("__"):
@@ -274,7 +273,7 @@ def _bind(file):
 
 
 def _offer(file):
-    """Puts what the file has set into the scope of scripts. Its functions count as the strongest that it can call."""
+    """Puts the names of the file into the scope of scripts. Its functions get the strongest effect that they can call."""
     effect = max((one.effect for one in _reached([file])), key=_EFFECTS.index)
     for name, value in _own(file):
         owner = _owner(value)
@@ -295,7 +294,7 @@ def _offer(file):
 
 
 def _load_tools(folder, left_out):
-    """Loads the tools; tells their names and effects."""
+    """Loads the tools and reports their names and effects."""
     if folder is None:
         return
     files = [_File(path) for path in _tool_files(folder, left_out)]

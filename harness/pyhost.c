@@ -393,7 +393,7 @@ int pyhost_start(const struct pyhost_options *options, int descriptor, struct er
 {
     host.descriptor = descriptor;
     host.lock = PyThread_allocate_lock();
-    mallopt(M_ARENA_MAX, 1); /* otherwise every thread takes 64 MiB of the address space */
+    mallopt(M_ARENA_MAX, 1); /* otherwise every thread takes 64 MB of the address space */
     if (PyImport_AppendInittab("_keyturn", make_module) < 0)
         return err_set(err, "cannot add a module to Python");
     if (start_interpreter(err) < 0 || run_prelude(err) < 0)

@@ -140,7 +140,7 @@ static void take_requests(struct supervisor *s)
         if (found == PROTOCOL_LINE)
             take_line(s, line, len);
         else if (found == PROTOCOL_TOO_LONG)
-            answer_error(s, NULL, "the request is longer than 16 MiB");
+            answer_error(s, NULL, "the request is longer than 16 MB");
         else if (found == PROTOCOL_END)
             give_up(s, 0, NULL);
         if (found == PROTOCOL_NONE || found == PROTOCOL_END)

@@ -49,7 +49,7 @@ running() { docker ps --quiet | grep -c .; }
 ok "the image is built" test $? -eq 0
 "$program" engines docker >"$base/out" 2>&1
 ok "it works" has '^ok docker'
-ok "its limits are felt" has 'its own limits on memory and processes hold'
+ok "its limits are felt" has 'engine limits on memory and processes work'
 "$program" exec --engine docker - <<<'emit_result(6 * 7)' >"$base/out" 2>&1
 ok "a script has its result" has '"data":42'
 

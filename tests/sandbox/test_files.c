@@ -84,8 +84,8 @@ TEST_WITH(wrong_file_lists_are_refused, set_up, tear_down)
         const char *files, *message;
     } cases[] = {
         {"1", "files must be a list, not number"},
-        {"[1]", "files must hold objects with path and base64"},
-        {"[{\"path\":\"a\"}]", "files must hold objects with path and base64"},
+        {"[1]", "files must be a list of objects with path and base64"},
+        {"[{\"path\":\"a\"}]", "files must be a list of objects with path and base64"},
         {"[{\"path\":\"a\",\"base64\":\"x\"}]", "files: the content of a is not base64"},
         {"[{\"path\":\"/etc/a\",\"base64\":\"\"}]", "files: /etc/a does not lie below the workspace"},
         {"[{\"path\":\"a/../../b\",\"base64\":\"\"}]", "files: a/../../b does not lie below the workspace"},

@@ -150,8 +150,8 @@ TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
     says("emit_result(fetch(1))", "result {\"success\":true,\"data\":{\"x\":1},\"message\":\"found\"}\ndone\n");
     says("emit_result([plain(1), both(2)])", "log info plain\nresult [2,5]\ndone\n");
     says("import asyncio\nasync def main():\n    emit_result(fetch(9))\nasyncio.run(main())",
-         "error TypeError: emit_result: data is a coroutine: inside a running event loop an asynchronous tool is to be "
-         "awaited, which JSON cannot hold\ndone\n");
+         "error TypeError: emit_result: data is a coroutine (await the tool, because an event loop is "
+         "running), which JSON cannot hold\ndone\n");
     says("import asyncio\nasync def main():\n    emit_result((await fetch(9)).data['x'])\nasyncio.run(main())",
          "result 9\ndone\n");
     says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"nobody\"\ndone\n");
@@ -388,7 +388,7 @@ TEST_WITH(a_line_without_end_is_refused_and_the_next_is_read, set_up, tear_down)
     memset(line.buf, 'x', (size_t)20 << 20);
     strbuf_set_len(&line, (size_t)20 << 20);
     strbuf_addch(&line, '\n');
-    assert_string_equal(answer(line.buf), "null error the request is longer than 16 MiB\nnull done\n");
+    assert_string_equal(answer(line.buf), "null error the request is longer than 16 MB\nnull done\n");
     says("emit_result(1)", "result 1\ndone\n");
 }
 

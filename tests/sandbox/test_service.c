@@ -181,7 +181,7 @@ TEST_WITH(a_flood_is_cut, set_up, tear_down)
             break;
         arena_reset(&rig.arena);
     }
-    assert_string_equal(json_str(json_get(event, "message"), ""), "Script wrote more than 64 MiB of output");
+    assert_string_equal(json_str(json_get(event, "message"), ""), "Script wrote more than 64 MB of output");
     assert_true(bytes > (size_t)60 << 20 && bytes < (size_t)70 << 20);
     assert_true(resident_kb(rig.pid) < 64 << 10);
     assert_string_equal(json_str(json_get(harness_rig_event(&rig), "type"), ""), "script_done");

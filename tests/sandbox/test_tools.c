@@ -75,9 +75,9 @@ TEST_WITH(wrong_tool_lists_are_refused, set_up, tear_down)
 {
     harness_rig_start(&rig);
     says_with("[\"look\",\"burn\"]", "emit_result(1)",
-              "error There is no tool burn (there are: look, see, note, fetch)\ndone\n");
+              "error There is no tool burn (known: look, see, note, fetch)\ndone\n");
     says_with("[\"LIMIT\"]", "emit_result(1)",
-              "error There is no tool LIMIT (there are: look, see, note, fetch)\ndone\n");
+              "error There is no tool LIMIT (known: look, see, note, fetch)\ndone\n");
     says_with("\"look\"", "emit_result(1)", "error tools must be a list of names, not string\ndone\n");
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
@@ -254,5 +254,5 @@ TEST_WITH(an_importer_that_ends_the_loading_is_left_out, set_up, tear_down)
     harness_rig_start(&rig);
     expect_effects(ALL_EFFECTS);
     expect_note("/a_0.py", "ended with status 3; ignored");
-    expect_note("/d_user.py", "a_0: this file of tools is left out");
+    expect_note("/d_user.py", "a_0: this tool file was skipped; its load error is in the log");
 }

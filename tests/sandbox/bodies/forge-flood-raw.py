@@ -1,6 +1,6 @@
 # Bytes without end, past the interpreter.
 # needs: process
-# expect: error 64 MiB of output
+# expect: error 64 MB of output
 # control: flood
 # timeout: 60
 

@@ -1,6 +1,6 @@
 # Text without end.
 # needs: process
-# expect: error 64 MiB of output
+# expect: error 64 MB of output
 # control: flood
 # timeout: 60
 
