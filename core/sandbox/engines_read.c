@@ -116,32 +116,62 @@ static int take_retry(struct engines_reader *reading, const struct doc *value)
     return 0;
 }
 
-static int take_truth(struct engines_reader *reading, const struct doc *value, bool *truth)
+static int take_truth(struct engines_reader *reading, const struct doc *value, const char *key, bool *truth)
 {
     if (doc_type(value) != DOC_TRUE && doc_type(value) != DOC_FALSE)
-        return wrong(reading, value, doc_key(value), "true or false");
+        return wrong(reading, value, key, "true or false");
     *truth = doc_type(value) == DOC_TRUE;
     return 0;
 }
 
 static int take_ends(struct engines_reader *reading, const struct doc *value)
 {
-    return take_truth(reading, value, &reading->engine->ends_with_us);
+    return take_truth(reading, value, "ends_with_us", &reading->engine->ends_with_us);
 }
 
 static int take_unsafe(struct engines_reader *reading, const struct doc *value)
 {
-    return take_truth(reading, value, &reading->engine->unsafe);
+    return take_truth(reading, value, "unsafe", &reading->engine->unsafe);
 }
 
 static int take_as_user(struct engines_reader *reading, const struct doc *value)
 {
-    return take_truth(reading, value, &reading->engine->as_user);
+    return take_truth(reading, value, "as_user", &reading->engine->as_user);
 }
 
 static int take_remote(struct engines_reader *reading, const struct doc *value)
 {
-    return take_truth(reading, value, &reading->engine->remote);
+    return take_truth(reading, value, "remote", &reading->engine->remote);
+}
+
+/* `within`: where the key is in the engine: "" or "program.". `near`: the known keys there. */
+static int unknown_key(const struct engines_reader *reading, const struct doc *value, const char *within,
+                       const struct nearest *near)
+{
+    if (near->best)
+        err_set(reading->err, "unknown key \"%s.%s%.60s\" (did you mean \"%s\"?)", reading->name, within,
+                doc_key(value), near->best);
+    else
+        err_set(reading->err, "unknown key \"%s.%s%.60s\"; see keyturn-sandbox(7)", reading->name, within,
+                doc_key(value));
+    return at_line(reading, value);
+}
+
+/* `path`: of the object, "mybox.program."; "" for the file. */
+static int refuse_twins(const struct engines_reader *reading, const struct doc *object, const char *path)
+{
+    struct hash_map names = {0};
+    const struct doc *twin = NULL;
+    doc_each (member, object) {
+        if (!twin && hash_map_has(&names, doc_key(member)))
+            twin = member;
+        hash_map_put(&names, doc_key(member), 1);
+    }
+    hash_map_release(&names);
+    if (!twin)
+        return 0;
+    err_set(reading->err, "duplicate key \"%s%.60s\"; remove one", path, doc_key(twin));
+    return at_line(reading, twin);
 }
 
 static bool has_word(char *const *list, const char *word)
@@ -172,30 +202,41 @@ static int take_program(struct engines_reader *reading, const struct doc *value)
                  {"cpu", &program->cpu},
                  {"etc", &program->etc},
                  {"filter", &program->filter}};
+    static const char *const others[] = {"control", "cgroup", "workspace"};
     if (doc_type(value) != DOC_OBJECT)
         return wrong(reading, value, "program", "an object with an \"argv\"");
+    CLEANUP(free) char *path = xasprintf("%s.program.", reading->name);
+    if (refuse_twins(reading, value, path))
+        return -1;
     doc_each (member, value) {
+        CLEANUP(free) char *key = xasprintf("program.%s", doc_key(member));
+        struct nearest near = nearest_to(doc_key(member));
         size_t i = 0;
         int failed = 0;
+        for (size_t k = 0; k < COUNT_OF(lists); k++)
+            nearest_offer(&near, lists[k].name);
+        for (size_t k = 0; k < COUNT_OF(others); k++)
+            nearest_offer(&near, others[k]);
         while (i < COUNT_OF(lists) && strcmp(lists[i].name, doc_key(member)) != 0)
             i++;
         if (i < COUNT_OF(lists))
-            failed = *lists[i].list ? wrong(reading, member, doc_key(member), "there once")
-                                    : read_list(reading, member, doc_key(member), lists[i].list);
+            failed = read_list(reading, member, key, lists[i].list);
         else if (strcmp(doc_key(member), "control") == 0)
-            failed = take_truth(reading, member, &program->control);
+            failed = take_truth(reading, member, key, &program->control);
         else if (strcmp(doc_key(member), "cgroup") == 0)
-            failed = take_truth(reading, member, &program->cgroup);
-        else if (strcmp(doc_key(member), "workspace") != 0 || doc_type(member) != DOC_TEXT || program->workspace)
-            failed = wrong(reading, member, "program", "made of known keys (see engines_program.h)");
-        else
+            failed = take_truth(reading, member, key, &program->cgroup);
+        else if (strcmp(doc_key(member), "workspace") == 0 && doc_type(member) == DOC_TEXT)
             program->workspace = xstrdup(doc_text(member));
+        else if (strcmp(doc_key(member), "workspace") == 0)
+            failed = wrong(reading, member, key, "a string");
+        else
+            failed = unknown_key(reading, member, "program.", &near);
         if (failed)
             return -1;
     }
     if (program->filter &&
         !has_word(program->argv, "{filter...}")) /* the program would silently start without a filter */
-        return wrong(reading, value, "filter", "left out: \"argv\" has no {filter...}");
+        return wrong(reading, value, "program.filter", "left out: \"argv\" has no {filter...}");
     return program->argv && program->argv[0] ? 0 : wrong(reading, value, "program", "an object with an \"argv\"");
 }
 
@@ -208,35 +249,6 @@ static const struct engine_key {
     {"unsafe", take_unsafe},   {"remote", take_remote}, {"program", take_program}, {"ends_with_us", take_ends},
     {"as_user", take_as_user},
 };
-
-static int unknown_key(struct engines_reader *reading, const struct doc *value)
-{
-    struct nearest near = nearest_to(doc_key(value));
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        nearest_offer(&near, keys[i].name);
-    if (near.best)
-        err_set(reading->err, "unknown key \"%s.%.60s\" (did you mean \"%s\"?)", reading->name, doc_key(value),
-                near.best);
-    else
-        err_set(reading->err, "unknown key \"%s.%.60s\"; remove it", reading->name, doc_key(value));
-    return at_line(reading, value);
-}
-
-static int refuse_twins(const struct engines_reader *reading, const struct doc *object)
-{
-    struct hash_map names = {0};
-    const struct doc *twin = NULL;
-    doc_each (member, object) {
-        if (!twin && hash_map_has(&names, doc_key(member)))
-            twin = member;
-        hash_map_put(&names, doc_key(member), 1);
-    }
-    hash_map_release(&names);
-    if (!twin)
-        return 0;
-    err_set(reading->err, "duplicate key \"%.60s\"; remove one", doc_key(twin));
-    return at_line(reading, twin);
-}
 
 static void engine_release(struct sandbox_engine *engine)
 {
@@ -270,14 +282,18 @@ static int read_engine(struct engines_reader *reading, const struct doc *value)
         err_set(reading->err, "\"%s\" must be an object", doc_key(value));
         return at_line(reading, value);
     }
-    if (refuse_twins(reading, value))
+    CLEANUP(free) char *path = xasprintf("%s.", reading->name);
+    if (refuse_twins(reading, value, path))
         return -1;
     doc_each (member, value) {
+        struct nearest near = nearest_to(doc_key(member));
         size_t i = 0;
+        for (size_t k = 0; k < COUNT_OF(keys); k++)
+            nearest_offer(&near, keys[k].name);
         while (i < COUNT_OF(keys) && strcmp(keys[i].name, doc_key(member)) != 0)
             i++;
         if (i == COUNT_OF(keys))
-            return unknown_key(reading, member);
+            return unknown_key(reading, member, "", &near);
         if (keys[i].take(reading, member))
             return -1;
     }
@@ -310,7 +326,7 @@ int sandbox_engines_read(struct sandbox_engines *engines, const char *text, size
         err_set(err, "the file must hold one object in {}, with an engine under each name");
         return at_line(&reading, top);
     }
-    if (refuse_twins(&reading, top))
+    if (refuse_twins(&reading, top, ""))
         return -1;
     doc_each (value, top) {
         struct sandbox_engine engine = {.from_user = from_user};

@@ -210,7 +210,7 @@ TEST(overrides_are_json)
             struct err err = ERR_INIT;
             /* Read as an engine it is wrong, but it is read. */
             assert_int_equal(sandbox_engines_read(&unused, *at + 12, strlen(*at + 12), true, &err), -1);
-            assert_string_equal(err.text, "unknown key \"spec.automountServiceAccountToken\"; remove it");
+            assert_string_equal(err.text, "unknown key \"spec.automountServiceAccountToken\"; see keyturn-sandbox(7)");
             sandbox_engines_release(&unused);
             found++;
         }
@@ -315,7 +315,18 @@ TEST(wrong_engine_files_are_refused)
         {"{\"a\": {\"argv\": [\"x\"], \"retry\": {\"on\": \"x\"}}}", 1,
          "\"a.retry\" must be an object: {\"on\": \"text of the error\", \"with\": [arguments]}"},
         {"{\"a\": {\"argv\": [\"x\"]},\n\"a\": {\"argv\": [\"x\"]}}", 2, "duplicate key \"a\"; remove one"},
-        {"{\"a\": {\"argv\": [\"x\"],\n \"argv\": [\"x\"]}}", 2, "duplicate key \"argv\"; remove one"},
+        {"{\"a\": {\"argv\": [\"x\"],\n \"argv\": [\"x\"]}}", 2, "duplicate key \"a.argv\"; remove one"},
+        {"{\"a\": {\"argv\": [\"x\"],\n \"zzzzzz\": 1}}", 2, "unknown key \"a.zzzzzz\"; see keyturn-sandbox(7)"},
+        {"{\"a\": {\"argv\": [\"x\"], \"program\": {\"argv\": [\"x\"],\n\"argv\": [\"x\"]}}}", 2,
+         "duplicate key \"a.program.argv\"; remove one"},
+        {"{\"a\": {\"argv\": [\"x\"], \"program\": {\"argv\": [\"x\"],\n\"wrkspace\": \"/w\"}}}", 2,
+         "unknown key \"a.program.wrkspace\" (did you mean \"workspace\"?)"},
+        {"{\"a\": {\"argv\": [\"x\"], \"program\": {\"argv\": [\"x\"],\n\"lnet\": []}}}", 2,
+         "unknown key \"a.program.lnet\" (did you mean \"lent\"?)"},
+        {"{\"a\": {\"argv\": [\"x\"], \"program\": {\"argv\": [\"x\"], \"workspace\": 1}}}", 1,
+         "\"a.program.workspace\" must be a string"},
+        {"{\"a\": {\"argv\": [\"x\"], \"program\": {\"argv\": [\"x\"], \"control\": 1}}}", 1,
+         "\"a.program.control\" must be true or false"},
     };
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
         struct sandbox_engines own = {0};
