@@ -164,6 +164,14 @@ static void do_line(struct screen_rig *rig, const char *verb, char *rest)
         *blank = '\0';
         CLEANUP(free) char *text = unescape(blank + 1);
         screen_stage_file(&rig->stage, rest, text);
+    } else if (strcmp(verb, "bind") == 0) {
+        char *blank = strchr(rest, ' ');
+        struct err err = ERR_INIT;
+        if (!blank)
+            BUG("bind needs an action and its keys");
+        *blank = '\0';
+        if (keymap_bind(rig->keymap, rest, blank + 1, &err))
+            BUG("bind %s: %s", rest, err.text);
     } else if (strcmp(verb, "no-undo") == 0) {
         screen_stage_no_undo(&rig->stage);
     } else if (strcmp(verb, "tell") == 0) {

@@ -16,6 +16,7 @@
  *     keys KEY…                presses keys; "text:hello" types; "mouse:ROW,COL,BUTTON"
  *     type TEXT                types the rest of the line
  *     blind KEY…               presses keys without painting a frame before each
+ *     bind ACTION KEY…         binds an action to other keys
  *     editor TEXT              what $EDITOR returns from now on; \n is a newline
  *     wait SECONDS             waits in virtual time
  *     file PATH TEXT           writes this into the workspace from outside

@@ -262,6 +262,7 @@ void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, con
 {
     const struct input *input = &ui->lines[ui->line];
     const char *label = line_table[ui->line].label, *above = NULL;
+    CLEANUP(free) char *note = NULL;
     int most = canvas->rows / 3 < PROMPT_ROWS_MAX ? canvas->rows / 3 : PROMPT_ROWS_MAX;
     /* Paint it once outside the screen to learn how many rows it needs. */
     int rows = input_paint(input, canvas, rect_make(canvas->rows, 0, 1, canvas->cols - 2), label);
@@ -280,7 +281,8 @@ void ui_line_paint(struct ui *ui, struct canvas *canvas, struct rect footer, con
     if (ui->line == LINE_COMMAND)
         above = command_usage(input->text.buf);
     if (!above && view_question(view))
-        above = "A write waits for approval: press Esc, then y or n.";
+        above = note = xasprintf("A write waits for approval: press Esc, then %s or %s.",
+                                 keymap_key(ui->keymap, ACTION_APPROVE), keymap_key(ui->keymap, ACTION_DENY));
     if (!above && ui->line == LINE_PROMPT && session_turn_running(view->session))
         above = "A turn is running. You can send this when it ends.";
     if (above)

@@ -44,7 +44,7 @@ struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme
     for (int line = 0; line < LINE_COUNT; line++)
         input_init(&ui->lines[line], line == LINE_PROMPT);
     for (int i = 1; i <= PANE_COUNT; i++)
-        ui->panes[i] = pane_new(pane_table[i]);
+        ui->panes[i] = pane_new(pane_table[i], keymap);
     if (theme_load(&ui->theme, theme, &err)) {
         ui_message(ui, LOOK_ERROR, "theme: %s", err.text);
         if (theme_load(&ui->theme, "default", &err))
@@ -88,7 +88,7 @@ void ui_question_moved(struct ui *ui)
 
 void ui_message_revised(struct ui *ui)
 {
-    ui_message(ui, LOOK_WARN, "Edited. y writes your version.");
+    ui_message(ui, LOOK_WARN, "Edited. %s writes your version.", keymap_key(ui->keymap, ACTION_APPROVE));
 }
 
 void ui_resize(struct ui *ui, int rows, int cols)

@@ -198,7 +198,9 @@ static void fill(struct gate_dialog *gate, const struct view *view)
             strbuf_addstr(&text, "The turn used its ");
             words_amount(&text, budget_key_name((enum budget_key)view->gate.limit),
                          view->session->budget.limit[view->gate.limit]);
-            strbuf_addstr(&text, ". + raises the limit by half. s ends the turn.");
+            strbuf_addf(&text, ". %s raises the limit by half. %s ends the turn.",
+                        keymap_key(ui_keymap(gate->dialog.ui), ACTION_EXTEND),
+                        keymap_key(ui_keymap(gate->dialog.ui), ACTION_STEP));
             add(gate, LOOK_WARN, text.buf);
         } else {
             add(gate, LOOK_WARN, "The budget breakpoint was reached.");

@@ -10,10 +10,11 @@
 #define FRAME_ROWS 128   /* rows checked while a frame is painted */
 #define WORK_ROWS  32768 /* rows checked between two frames */
 
-struct pane *pane_new(const struct pane_ops *ops)
+struct pane *pane_new(const struct pane_ops *ops, const struct keymap *keymap)
 {
     struct pane *pane = xcalloc(1, ops->size);
     pane->ops = ops;
+    pane->keymap = keymap;
     row_filter_init(&pane->sift);
     ops->init(pane);
     return pane;
@@ -208,6 +209,7 @@ bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct r
         return true;
     }
     canvas_printf(canvas, in, 0, 1, LOOK_DIM, "No %s matches the filter.", what);
-    canvas_str(canvas, in, 1, 1, LOOK_DIM, "f changes it; an empty filter shows all.");
+    canvas_printf(canvas, in, 1, 1, LOOK_DIM, "%s changes it; an empty filter shows all.",
+                  keymap_key(pane->keymap, ACTION_FILTER));
     return true;
 }

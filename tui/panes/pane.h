@@ -51,6 +51,7 @@ struct pane_ops {
 
 struct pane {
     const struct pane_ops *ops;
+    const struct keymap *keymap;
     struct list list;
     int height, width;      /* of the inside when last painted */
     struct row_filter sift; /* filter and search state of its rows */
@@ -59,7 +60,8 @@ struct pane {
 };
 
 /* In pane.c, the same for all panes. */
-struct pane *pane_new(const struct pane_ops *ops);
+/* `keymap` names keys in texts; the pane does not own it. */
+struct pane *pane_new(const struct pane_ops *ops, const struct keymap *keymap);
 void pane_free(struct pane *pane);
 /* "" removes the filter. False: the pane has no rows to filter. */
 bool pane_filter(struct pane *pane, const struct view *view, const char *text);

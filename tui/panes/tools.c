@@ -392,7 +392,8 @@ static void tools_paint(struct pane *pane, const struct view *view, struct canva
         return;
     if (!count) {
         canvas_str(canvas, in, 0, 1, LOOK_DIM, "No calls yet.");
-        canvas_str(canvas, in, 1, 1, LOOK_DIM, "Each call gets a row; Enter shows it in full.");
+        canvas_printf(canvas, in, 1, 1, LOOK_DIM, "Each call gets a row; %s shows it in full.",
+                      keymap_key(pane->keymap, ACTION_INSPECT));
         return;
     }
     struct tools_sheet sheet = {.tools = tools, .view = view, .canvas = canvas, .columns = measure(tools, view, body)};

@@ -215,14 +215,16 @@ static void settle_view(struct write_pane *write, long offset, struct rect place
         go_to_piece(write, write->piece);
 }
 
-static void paint_nothing(const struct view *view, struct canvas *canvas, struct rect in)
+static void paint_nothing(const struct pane *pane, const struct view *view, struct canvas *canvas, struct rect in)
 {
     canvas_str(canvas, in, 0, 1, LOOK_DIM, "No write yet.");
     if (view->mode == VIEW_REPLAY)
-        canvas_str(canvas, in, 1, 1, LOOK_DIM, "Press w for the next write of the recording.");
+        canvas_printf(canvas, in, 1, 1, LOOK_DIM, "Press %s for the next write of the recording.",
+                      keymap_key(pane->keymap, ACTION_NEXT_WRITE));
     else
-        canvas_str(canvas, in, 1, 1, LOOK_DIM,
-                   "When a call changes a file, its diff appears here. y approves it, n denies it.");
+        canvas_printf(canvas, in, 1, 1, LOOK_DIM,
+                      "When a call changes a file, its diff appears here. %s approves it, %s denies it.",
+                      keymap_key(pane->keymap, ACTION_APPROVE), keymap_key(pane->keymap, ACTION_DENY));
 }
 
 static void write_paint(struct pane *pane, const struct view *view, struct canvas *canvas, struct rect inside,
@@ -234,7 +236,7 @@ static void write_paint(struct pane *pane, const struct view *view, struct canva
     sync_view(write, view);
     pane->width = inside.cols;
     if (!write->ask) {
-        paint_nothing(view, canvas, inside);
+        paint_nothing(pane, view, canvas, inside);
         return;
     }
     bool roomy = inside.rows >= ROOMY;

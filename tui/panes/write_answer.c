@@ -36,6 +36,11 @@ static struct change_set *chosen_changes(const struct write_pane *write, struct 
     return chosen;
 }
 
+static const char *key_of(const struct ui *ui, enum action action)
+{
+    return keymap_key(ui_keymap(ui), action);
+}
+
 /* The pane if it has loaded a question that can be answered, else NULL. */
 static struct write_pane *open_write(struct ui *ui)
 {
@@ -54,7 +59,7 @@ static struct write_pane *shown_write(struct ui *ui, const struct view *view)
 }
 
 /* A key cannot approve rows that were never on the screen: scrolls to the first of them and requires the key again. */
-static bool all_rows_seen(struct write_pane *write, struct ui *ui, const char *again)
+static bool all_rows_seen(struct write_pane *write, struct ui *ui, enum action action, const char *does)
 {
     CLEANUP(strbuf) struct strbuf rows = STRBUF_INIT;
     size_t unseen = write_pane_unseen(write);
@@ -64,7 +69,7 @@ static bool all_rows_seen(struct write_pane *write, struct ui *ui, const char *a
     write_pane_scroll_to(write, write->seen);
     write->unseen_warned = true;
     ui_question_moved(ui);
-    ui_message(ui, LOOK_WARN, "%s not been on screen yet: %s", rows.buf, again);
+    ui_message(ui, LOOK_WARN, "%s not been on screen yet: %s again %s", rows.buf, key_of(ui, action), does);
     return false;
 }
 
@@ -75,7 +80,8 @@ static bool submit_choice(struct write_pane *write, struct ui *ui)
     struct decision decision = {.kind = DECISION_APPROVED, .by = BY_KEY, .without_undo = write->no_undo != NULL};
     size_t kept = diffview_kept(&write->diff);
     if (kept == 0 && write->diff.piece_count) {
-        ui_message(ui, LOOK_WARN, "All hunks are discarded. n denies the write, Space restores a hunk.");
+        ui_message(ui, LOOK_WARN, "All hunks are discarded. %s denies the write, %s restores a hunk.",
+                   key_of(ui, ACTION_DENY), key_of(ui, ACTION_HUNK_TOGGLE));
         return false;
     }
     if (kept < write->diff.piece_count) {
@@ -91,8 +97,7 @@ static bool submit_choice(struct write_pane *write, struct ui *ui)
 void pane_write_approve(struct ui *ui, const struct view *view, enum action action)
 {
     struct write_pane *write = shown_write(ui, view);
-    (void)action;
-    if (write && all_rows_seen(write, ui, "y again approves"))
+    if (write && all_rows_seen(write, ui, action, "approves"))
         submit_choice(write, ui);
 }
 
@@ -134,12 +139,13 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
     size_t count = write->diff.file_count;
     for (size_t i = 0; i < count; i++)
         if (diffview_protected(&write->diff.files[i])) {
-            ui_message(ui, LOOK_WARN, "%s is protected: A cannot allow it, y approves this write alone",
-                       write->diff.files[i].path);
+            ui_message(ui, LOOK_WARN, "%s is protected: %s cannot allow it, %s approves this write alone",
+                       write->diff.files[i].path, key_of(ui, ACTION_ALLOW), key_of(ui, ACTION_APPROVE));
             return;
         }
     if (!count && view_question(view) && view_question(view)->named) {
-        ui_message(ui, LOOK_WARN, "A cannot allow this: Keyturn asks about it every time. y approves it once.");
+        ui_message(ui, LOOK_WARN, "%s cannot allow this: Keyturn asks about it every time. %s approves it once.",
+                   key_of(ui, ACTION_ALLOW), key_of(ui, ACTION_APPROVE));
         return;
     }
     if (!count) {
@@ -170,8 +176,7 @@ static void allow_and_approve(struct write_pane *write, struct ui *ui, const str
 void pane_write_allow(struct ui *ui, const struct view *view, enum action action)
 {
     struct write_pane *write = shown_write(ui, view);
-    (void)action;
-    if (write && all_rows_seen(write, ui, "A again allows it"))
+    if (write && all_rows_seen(write, ui, action, "allows it"))
         allow_and_approve(write, ui, view);
 }
 
@@ -186,13 +191,15 @@ void pane_write_edit(struct ui *ui, const struct view *view, enum action action)
     if (!write)
         return;
     if (!write->diff.piece_count)
-        ui_message(ui, LOOK_WARN, "No text to edit. y runs the call unchanged, n denies it.");
+        ui_message(ui, LOOK_WARN, "No text to edit. %s runs the call unchanged, %s denies it.",
+                   key_of(ui, ACTION_APPROVE), key_of(ui, ACTION_DENY));
     if (!write->diff.piece_count || !host->edit_text)
         return;
     size_t index = write->diff.pieces[write->piece].file;
     const struct diffview_file *file = &write->diff.files[index];
     if (file->binary) {
-        ui_message(ui, LOOK_WARN, "Cannot edit a binary file. y approves it unchanged, n denies it.");
+        ui_message(ui, LOOK_WARN, "Cannot edit a binary file. %s approves it unchanged, %s denies it.",
+                   key_of(ui, ACTION_APPROVE), key_of(ui, ACTION_DENY));
         return;
     }
     struct change_set *set = chosen_changes(write, &err);
@@ -225,7 +232,8 @@ static struct write_pane *write_with_hunks(struct ui *ui, const struct view *vie
     struct write_pane *write = shown_write(ui, view);
     if (!write || !write->diff.whole)
         return write;
-    ui_message(ui, LOOK_WARN, "Too large to decide hunk by hunk. y approves all of it, n denies it.");
+    ui_message(ui, LOOK_WARN, "Too large to decide hunk by hunk. %s approves all of it, %s denies it.",
+               key_of(ui, ACTION_APPROVE), key_of(ui, ACTION_DENY));
     return NULL;
 }
 
