@@ -113,7 +113,7 @@ int beneath_refuse(struct err *err, int code, const char *path)
         why = "leads through too many symbolic links";
         break;
     case ENOTDIR:
-        why = "cannot be there: a part of its path is not a folder";
+        why = "does not exist: a part of its path is not a folder";
         break;
     case EACCES:
     case EPERM:

@@ -46,7 +46,7 @@ static void resolving_cleanup(struct resolving *res)
 static int leaves(const struct resolving *res, struct err *err)
 {
     if (res->last)
-        err_set(err, "%.300s is a symbolic link to %.300s, which is outside the workspace", res->link.buf,
+        err_set(err, "%.300s is a symbolic link to %.300s, which is outside the project", res->link.buf,
                 res->target.buf);
     else
         err_set(err, "path escapes workspace: %.200s (%.200s is a symbolic link to %.200s)", res->asked, res->link.buf,

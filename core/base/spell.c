@@ -50,22 +50,8 @@ void text_count(struct strbuf *out, int64_t number)
 void text_bytes(struct strbuf *out, uint64_t bytes)
 {
     static const char *const units[] = {"KB", "MB", "GB", "TB"};
-    if (bytes < 1000) {
-        text_plural(out, (int64_t)bytes, "byte", "bytes");
-        return;
-    }
-    double size = (double)bytes / 1000;
-    size_t unit = 0;
-    for (; size >= 999.5 && unit + 1 < COUNT_OF(units); unit++)
-        size /= 1000;
-    strbuf_addf(out, size < 9.95 ? "%.1f %s" : "%.0f %s", size, units[unit]);
-}
-
-void text_size(struct strbuf *out, uint64_t bytes)
-{
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024) {
-        strbuf_addf(out, bytes == 1 ? "%llu byte" : "%llu bytes", (unsigned long long)bytes);
+        text_plural(out, (int64_t)bytes, "byte", "bytes");
         return;
     }
     double size = (double)bytes / 1024;

@@ -16,8 +16,7 @@ const char *text_ellipsis(void); /* "…" or "..." */
 const char *text_newline(void);  /* "⏎" or "\\n": a line break where everything is on one line */
 
 void text_count(struct strbuf *out, int64_t number); /* 1,204 */
-void text_bytes(struct strbuf *out, uint64_t bytes); /* 812 bytes, 52 KB */
-void text_size(struct strbuf *out, uint64_t bytes);  /* 812 bytes, 51 KiB: next to a limit in the same unit */
+void text_bytes(struct strbuf *out, uint64_t bytes); /* 812 bytes, 51 KB; a KB has 1024 bytes, as in limits */
 void text_ms(struct strbuf *out, int64_t ms);        /* 184 ms, 12.4 s, 2 min 03 s */
 void text_money(struct strbuf *out, double usd);     /* $0.016 */
 /* "1 step", "2 steps". */

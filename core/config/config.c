@@ -196,7 +196,7 @@ static int take_every(struct config_reader *reading, const struct json *value)
 {
     int64_t every = json_int(value, -1);
     if (every < 0) {
-        err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns, 0 for never, is %.40s",
+        err_set(reading->err, "\"thinking.reflect_every\" must be a number of turns (0: never), not %.40s",
                 value->text);
         return config_at_line(reading, value);
     }

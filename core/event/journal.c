@@ -176,7 +176,7 @@ int journal_sync(struct journal *journal, struct err *err)
     if (sync_fd(journal->fd) < 0)
         return err_set_errno(err, errno, "cannot sync the session file");
     if (!journal->named && sync_folder(journal->path) < 0)
-        return err_set_errno(err, errno, "the folder of cannot sync the session file");
+        return err_set_errno(err, errno, "cannot sync the folder of the session file");
     journal->named = true;
     return 0;
 }

@@ -131,7 +131,9 @@ static int check_first_line(const struct journal_reader *reader, struct err *err
     size_t len;
     const char *line = journal_line(reader, 0, &len);
     int result = 0;
-    if (event_decode(&event, &arena, line, len, err) < 0)
+    if (len && line[strspn(line, " \t")] != '{')
+        result = err_set(err, "not a Keyturn transcript: it does not begin with a JSON object");
+    else if (event_decode(&event, &arena, line, len, err) < 0)
         result = -1;
     else if (event.type != EVENT_SESSION_STARTED)
         result = err_set(err, "not a Keyturn transcript: the first line must be session.started, not %.80s",
@@ -176,12 +178,12 @@ struct journal_reader *journal_open(const char *path, struct err *err)
 {
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        err_set_errno(err, errno, "cannot open the file");
+        err_set_errno(err, errno, "cannot open '%s'", path);
         return NULL;
     }
     struct stat st;
     if (fstat(fd, &st) < 0) {
-        err_set_errno(err, errno, "cannot read the file");
+        err_set_errno(err, errno, "cannot read '%s'", path);
         return NULL;
     }
     if (!S_ISREG(st.st_mode)) {

@@ -185,7 +185,7 @@ int journal_summary_read(struct journal_summary *peek, const char *path, struct 
     size_t head = 0;
     *peek = (struct journal_summary){0};
     if (fd < 0 || fstat(fd, &st) < 0)
-        return err_set_errno(err, errno, "cannot open the file");
+        return err_set_errno(err, errno, "cannot open '%s'", path);
     if (!S_ISREG(st.st_mode))
         return err_set(err, "not a regular file");
     struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};

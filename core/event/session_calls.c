@@ -134,7 +134,7 @@ static void add_call(const struct fold *fold, struct session_turn *turn, uint32_
     } else if (older != SESSION_NONE && session->calls[older].turn == session->turn_count - 1 &&
                !is_over(&session->calls[older])) {
         /* Two calls with one id would share an outcome. */
-        fold_fault(fold, "call %.40s is asked for a second time", session_name(session, id));
+        fold_fault(fold, "call %.40s was requested twice", session_name(session, id));
     }
     GROW(session->calls, session->call_count, session->call_room);
     if (names->older_room < session->call_room) {
@@ -466,7 +466,7 @@ void fold_checkpoint_saved(const struct fold *fold)
     struct session_question *ask = call ? ask_of(fold, call) : NULL;
     if (!ask) {
         if (call)
-            fold_fault(fold, "call %.40s asked nothing", shown(e->call));
+            fold_fault(fold, "call %.40s has no question", shown(e->call));
         return;
     }
     ask->checkpoint = session_intern(session, e->checkpoint);
@@ -487,7 +487,7 @@ void fold_write_applied(const struct fold *fold)
     if (!ask || !allows(session, ask))
         fold_fault(fold, "call %.40s wrote without a decision that allows it", shown(id));
     if (session->turns[call->turn].writes_closed)
-        fold_fault(fold, "call %.40s wrote after the write gate was shut", shown(id));
+        fold_fault(fold, "call %.40s wrote after writes were closed", shown(id));
     if (is_over(call))
         fold_fault(fold, "call %.40s wrote after it finished", shown(id));
     if (!ask)

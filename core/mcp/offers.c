@@ -94,7 +94,7 @@ static char *refuse_offer(const struct json *offer, const struct json *schema)
     if (!schema || schema->type != JSON_OBJECT)
         return xstrdup("it has no schema for its arguments");
     if (schema->src_len > SCHEMA_BYTES_MAX)
-        return xasprintf("the schema of its arguments has more than %u KiB", SCHEMA_BYTES_MAX >> 10);
+        return xasprintf("the schema of its arguments has more than %u KB", SCHEMA_BYTES_MAX >> 10);
     if (strcmp(json_str(json_get(schema, "type"), "object"), "object") != 0)
         return xstrdup("its arguments are not an object");
     if (schema_check(schema, &err))

@@ -236,7 +236,7 @@ static void take_line(void *user, const char *line, size_t len)
 static void line_too_long(void *user)
 {
     struct mcp_peer *peer = user;
-    CLEANUP(free) char *why = xasprintf("the server sent a line of more than %zu MiB", RPC_LINE_MAX >> 20);
+    CLEANUP(free) char *why = xasprintf("the server sent a line of more than %zu MB", RPC_LINE_MAX >> 20);
     mcp_peer_fail(peer, why);
     if (!peer->stopped)
         take_noise(peer, why, strlen(why));

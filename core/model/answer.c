@@ -43,7 +43,7 @@ bool answer_keep(struct answer *answer, size_t len)
         answer->kept += len;
         return true;
     }
-    answer_fail(answer, false, "the answer exceeds %zu MiB", MODEL_BYTES_MAX >> 20);
+    answer_fail(answer, false, "the answer exceeds %zu MB", MODEL_BYTES_MAX >> 20);
     return false;
 }
 

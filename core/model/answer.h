@@ -93,7 +93,7 @@ struct live_spec {
     struct prices prices;
     int64_t idle_ms;     /* the longest silence of the server; 0: the default */
     bool allow_http;     /* the key may be sent over plain http to another machine */
-    size_t answer_max;   /* bytes of an answer's stream; 0: the default of 64 MiB */
+    size_t answer_max;   /* bytes of an answer's stream; 0: the default of 64 MB */
     bool keep_reasoning; /* send the model's reasoning back with its tool calls */
 };
 

@@ -296,7 +296,7 @@ static void on_http_done(void *user, const struct http_result *result)
     else if (result->status && !is_stream(result->status, result->content_type))
         fail_plain(self, result); /* even if it was cut off: its status counts */
     else if (result->too_long)
-        answer_fail(answer, false, "the answer exceeds %zu MiB; raise \"answer_mb\" in the config file",
+        answer_fail(answer, false, "the answer exceeds %zu MB; raise \"answer_mb\" in the config file",
                     self->spec.answer_max >> 20);
     else if (result->error) {
         self->hint = hints_by_trouble[result->trouble];

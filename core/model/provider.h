@@ -32,7 +32,7 @@ struct model_request {
 #define MODEL_PAUSED "pause_turn"
 
 /* Limits of one answer from any provider. The loop processes it in one callback, which must stay short: about 10 ms per
- * MiB. Models write a tenth of that at most, and call a dozen tools. */
+ * MB. Models write a tenth of that at most, and call a dozen tools. */
 #define MODEL_CALLS_MAX      512
 #define MODEL_TOO_MANY_CALLS "the answer has more than %d tool calls; none was run"
 #define MODEL_BYTES_MAX      ((size_t)2 << 20) /* of text, thinking and arguments together, as the record writes them */

@@ -28,7 +28,7 @@ static int add_data(struct sse *sse, const char *value, size_t len, struct err *
 {
     size_t so_far = sse->whole ? sse->whole_len : sse->data.len;
     if (len > SSE_EVENT_MAX || so_far > SSE_EVENT_MAX - len)
-        return err_set(err, "an event of the stream is longer than %u MiB", SSE_EVENT_MAX >> 20);
+        return err_set(err, "an event of the stream is longer than %u MB", SSE_EVENT_MAX >> 20);
     if (!sse->has_data) {
         sse->whole = value;
         sse->whole_len = len;
@@ -84,7 +84,7 @@ static int take_kept_line(struct sse *sse, struct err *err)
 static int keep_line(struct sse *sse, const char *bytes, size_t len, struct err *err)
 {
     if (len > SSE_EVENT_MAX || sse->line.len > SSE_EVENT_MAX - len)
-        return err_set(err, "a line of the stream is longer than %u MiB", SSE_EVENT_MAX >> 20);
+        return err_set(err, "a line of the stream is longer than %u MB", SSE_EVENT_MAX >> 20);
     strbuf_add(&sse->line, bytes, len);
     return 0;
 }

@@ -116,7 +116,7 @@ static char *explain(const struct box *box, const struct process_end *end)
     if (cause)
         strbuf_addf(&text, "%s: ", cause);
     if (box->noise > NOISE_MAX)
-        strbuf_addf(&text, "%s printed more than %u MiB, but no ready event", box->engine, NOISE_MAX >> 20);
+        strbuf_addf(&text, "%s printed more than %u MB, but no ready event", box->engine, NOISE_MAX >> 20);
     else if (box->too_late)
         strbuf_addf(&text, "%s was not ready within %d s", box->engine, BOX_READY_S);
     else if (box->closed)

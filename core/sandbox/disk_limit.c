@@ -82,10 +82,10 @@ struct disk_count disk_count_opening(int root)
     return count_all(root, false);
 }
 
-/* "20 MiB", "1.5 GiB" */
+/* "20 MB", "1.5 GB" */
 static const char *size_text(char out[24], int64_t bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
     double size = (double)bytes;
     size_t unit = 0;
     for (; size >= 1024 && unit + 1 < COUNT_OF(units); unit++)

@@ -52,7 +52,7 @@ const struct sandbox_engine *sandbox_program_engine(const struct sandbox_engines
     CLEANUP(free) char *plain = xmemdup0(name, strcspn(name, ":")); /* "ssh:HOST" is ssh */
     const struct sandbox_engine *engine = sandbox_engines_find(engines, plain);
     if (!engine)
-        err_set(err, "unknown sandbox %.60s; keyturn engines lists them", name);
+        err_set(err, "unknown engine %.60s; keyturn engines lists them", name);
     return engine && sandbox_program_check(engine, err) == 0 ? engine : NULL;
 }
 

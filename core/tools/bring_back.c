@@ -66,10 +66,10 @@ static int bring_file(struct bringing *b, const struct collected_file *file, con
 {
     CLEANUP(free) char *path = place_for(b, file->name, base, whole);
     if (file->truncated && file->size > OUTPUT_MAX_FILE_BYTES)
-        return err_set(err, "%.300s is too large (%lld bytes; the limit of a file is %d MiB)", file->name,
+        return err_set(err, "%.300s is too large (%lld bytes; the limit of a file is %d MB)", file->name,
                        (long long)file->size, OUTPUT_MAX_FILE_BYTES >> 20);
     if (file->truncated)
-        return err_set(err, "the files are too large in total (more than %d MiB); name fewer", COLLECT_BYTES_MAX >> 20);
+        return err_set(err, "the files are too large in total (more than %d MB); name fewer", COLLECT_BYTES_MAX >> 20);
     if (b->set->count == FILES_MAX)
         return err_set(err, "more than %d files; name fewer", FILES_MAX);
     struct change *change = change_set_add(b->set, b->job->run->env->root, path, err);
@@ -164,7 +164,7 @@ static int bring_pattern(struct bringing *b, const char *given, struct err *err)
         if (!whole && strcmp(name, LAYOUT_METADATA) == 0)
             continue;                                  /* skip the metadata of the workspace */
         if (!whole && !utf8_valid(name, strlen(name))) /* on its own the user can be asked about it, without an undo */
-            leave_out(b, name, "its name is not UTF-8: name it alone");
+            leave_out(b, name, "its name is not UTF-8; bring it back in a separate call");
         else if (bring_file(b, &files.files[i], base, whole, err))
             return -1;
     }

@@ -233,7 +233,7 @@ struct change *change_set_add(struct change_set *set, struct beneath *root, cons
     if (fd >= 0 && (st.st_size > CHANGE_BYTES_MAX || strbuf_read(&bytes, fd, CHANGE_BYTES_MAX) < 0)) {
         int code = st.st_size > CHANGE_BYTES_MAX ? EFBIG : errno;
         if (code == EFBIG)
-            err_set(err, "%s is larger than %u MiB, too large to undo", place.path, CHANGE_BYTES_MAX >> 20);
+            err_set(err, "%s is larger than %u MB, too large to undo", place.path, CHANGE_BYTES_MAX >> 20);
         else
             err_set_errno(err, code, "%s", place.path);
         return NULL;
@@ -336,7 +336,7 @@ static int check_guards(const struct change_set *set, struct beneath *root, stru
         const struct guarded *now = guard_of(root, change->path, change->through);
         if (!now || now->guard != GUARD_PROTECTED || change_protected(change))
             continue;
-        err_set(err, "%.300s is now a protected place", change->path);
+        err_set(err, "%.300s is now a protected path", change->path);
         if (err)
             err->code = ESTALE;
         return -1;

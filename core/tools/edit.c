@@ -48,7 +48,7 @@ static void propose_text(struct tool_reply *reply, struct change_set **set, cons
 {
     struct change *change = &(*set)->items[0];
     if (len > CHANGE_BYTES_MAX) {
-        tool_reply_error(reply, "%s would be larger than %u MiB", change->path, CHANGE_BYTES_MAX >> 20);
+        tool_reply_error(reply, "%s would be larger than %u MB", change->path, CHANGE_BYTES_MAX >> 20);
         return;
     }
     if (change->old.exists && change->old.len == len && memcmp(change->old.bytes, text, len) == 0) {
@@ -159,7 +159,7 @@ static void edit_file(struct tool_run *run, struct tool_reply *reply)
         return;
     }
     if (new->len > old->len && (new->len - old->len) > CHANGE_BYTES_MAX / places) {
-        tool_reply_error(reply, "%s would be larger than %u MiB", change->path, CHANGE_BYTES_MAX >> 20);
+        tool_reply_error(reply, "%s would be larger than %u MB", change->path, CHANGE_BYTES_MAX >> 20);
         return;
     }
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

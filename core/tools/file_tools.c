@@ -320,7 +320,7 @@ static int read_file(const struct workspace *ws, const char *path, struct strbuf
         return err_set(err, "%.300s is %s, not a file", path, beneath_kind(st.st_mode));
     CLEANUP(fd) int fd = inside_reopen(seen);
     if (fd < 0 || strbuf_read(bytes, fd, ARTIFACT_BYTES) < 0)
-        return errno == EFBIG ? err_set(err, "%.300s is larger than 64 MiB, the limit of an artifact", path)
+        return errno == EFBIG ? err_set(err, "%.300s is larger than 64 MB, the limit of an artifact", path)
                               : err_set_errno(err, errno, "cannot read %.300s", path);
     return 0;
 }

@@ -331,11 +331,11 @@ static void add_text(struct named *named, const char *text, size_t len)
     if (len > TEXT_BYTES && (strcspn(text, WHITE) < len || !strpbrk(text, ".%")))
         return; /* content, or encoded content */
     if (len > TEXT_BYTES)
-        named->beyond = "an argument is longer than 64 KiB and may be a path";
+        named->beyond = "an argument is longer than 64 KB and may be a path";
     else if (named->count == TEXTS_MAX)
         named->beyond = "its arguments have more than 4096 strings";
     else if (named->texts.len + len > ALL_BYTES)
-        named->beyond = "its arguments have more than 4 MiB of text";
+        named->beyond = "its arguments have more than 4 MB of text";
     if (named->beyond)
         return;
     strbuf_add(&named->texts, text, len);
@@ -365,7 +365,7 @@ static char *say(const char *path, const struct guarded *place)
     const char *from = len > SHOWN_BYTES ? path + len - SHOWN_BYTES : path;
     while (from > path && ((unsigned char)*from & 0xC0) == 0x80)
         from++; /* do not split a character */
-    return xasprintf("names a protected place: %s%s (%s)", from > path ? "…" : "", from, place->why);
+    return xasprintf("names a protected path: %s%s (%s)", from > path ? "…" : "", from, place->why);
 }
 
 /* The target of the path, relative to the root; NULL: outside of the project. */
@@ -485,5 +485,5 @@ char *named_find(const struct named *named, const struct beneath *root)
     for (size_t at = 0; at < named->texts.len && !found; at += strlen(named->texts.buf + at) + 1)
         found = look_at_text(&guards, named->texts.buf + at);
     guards_release(&guards);
-    return found || !named->beyond ? found : xasprintf("may touch a protected place (%s)", named->beyond);
+    return found || !named->beyond ? found : xasprintf("may touch a protected path (%s)", named->beyond);
 }

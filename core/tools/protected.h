@@ -62,6 +62,6 @@ void named_init(struct named *named);
 void named_release(struct named *named);
 /* Copies texts that may be paths, because the pool cannot read the arguments themselves. */
 void named_collect(struct named *named, const struct json *arguments);
-/* "names a protected place: …" or "may name a protected place: …"; NULL: none. Blocks; call it on the pool. `root`
+/* "names a protected path: …" or "may name a protected path: …"; NULL: none. Blocks; call it on the pool. `root`
  * may be NULL. */
 char *named_find(const struct named *named, const struct beneath *root);

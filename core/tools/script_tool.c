@@ -372,10 +372,10 @@ const struct tool tool_run_script = {
         {
             .name = "run_script",
             .description =
-                "Run a Python script in a sandbox: no network, and an own workspace that has only copies of the files "
-                "in `files`, which it can import. Its "
-                "result is what it gives to emit_result(data), once, as JSON; emit_intermediate(label, data) and "
-                "print() are shown while it runs. The functions of the tools folder are in its scope.",
+                "Run a Python script in a sandbox without network. Its workspace holds only read-only copies of "
+                "`files`, which it can import. It returns its result with one call of emit_result(data), as JSON; "
+                "emit_intermediate(label, data) and print() are shown while it runs. The functions of the tools folder "
+                "are in its scope.",
             .effect = EFFECT_LOCAL_WRITE,
             .idempotent = false,
             .real_time = true,
@@ -394,7 +394,7 @@ const struct tool tool_run_script = {
                 "the strongest effect of them\"},"
                 "\"files\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"string\",\"minLength\":1},"
                 "\"description\":\"files that the script needs: paths, folders or globs (src/**/*.py), relative to the "
-                "project root; read-only copies, at most 500 files and 8 MiB\"}},"
+                "project root; read-only copies, at most 500 files and 8 MB\"}},"
                 "\"required\":[\"script\"],\"additionalProperties\":false}",
             .timeout_s = TIMEOUT_MAX_S + SCRIPT_GRACE_S + 1, /* the script's own time ends first */
         },
@@ -436,7 +436,7 @@ static int take_file(struct gathering *g, const char *path)
     /* One byte more than allowed, because 0 would mean no limit. */
     if (beneath_read(g->root, path, &bytes, left + 1, &st, g->err) < 0 || bytes.len > left) {
         if (bytes.len > left || (g->err && g->err->code == EFBIG))
-            return err_set(g->err, "files: more than %u MiB with %s; name fewer", SCRIPT_FILES_BYTES >> 20, path);
+            return err_set(g->err, "files: more than %u MB with %s; name fewer", SCRIPT_FILES_BYTES >> 20, path);
         return err_prefix(g->err, "files");
     }
     hash_map_put(&g->seen, path, 1);

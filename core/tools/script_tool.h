@@ -9,7 +9,7 @@
 struct beneath;
 struct json;
 
-/* The most a script gets. A harness accepts a request of 16 MiB, and a script's disk limit is not much larger. */
+/* The most a script gets. A harness accepts a request of 16 MB, and a script's disk limit is not much larger. */
 #define SCRIPT_FILES_MAX   500
 #define SCRIPT_FILES_BYTES (8u << 20)
 

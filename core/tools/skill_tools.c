@@ -230,7 +230,7 @@ static size_t share(size_t room, const struct spool *other)
     return room - (cost < room / 2 ? cost : room / 2);
 }
 
-/* The specification allows 16 KiB per stream. An answer has less than that in all, so each stream may use the space
+/* The specification allows 16 KB per stream. An answer has less than that in all, so each stream may use the space
  * that the other leaves. */
 static void write_streams(struct skill_call *call, struct json_writer *w, size_t room)
 {

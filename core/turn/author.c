@@ -24,7 +24,7 @@ static const char what_a_script_is[] =
     "no network, nothing of the user's machine, "
     "Python's standard library, and an empty folder of its own, which is the "
     "current one (/workspace in most sandboxes). "
-    "These functions are there without an import:\n"
+    "These functions need no import:\n"
     "- emit_result(data): the result, once; anything that JSON can hold\n"
     "- emit_intermediate(label, data): a part of it, or how far it is\n"
     "- emit_log(message, level=\"info\"): a note\n"
@@ -45,7 +45,7 @@ static const char interactive_rules[] =
     "steps in a row with the same output end it too.";
 
 static const char author_words_astray[] =
-    "No block of your answer is a Python script that calls emit_result, and Keyturn runs nothing else. Write the whole "
+    "Your answer has no Python block that calls emit_result, so nothing ran. Write the whole "
     "script in one fenced block that begins with ```python.";
 
 static void author_rules(struct strbuf *out, enum script_mode mode, const struct toolset *tools,
@@ -53,9 +53,9 @@ static void author_rules(struct strbuf *out, enum script_mode mode, const struct
 {
     strbuf_addstr(out, what_a_script_is);
     for (size_t i = 0; i < tools->count; i++)
-        strbuf_addf(out, "%s%s", i ? ", " : "\nSo are these tools: ", tools->items[i].name);
+        strbuf_addf(out, "%s%s", i ? ", " : "\nThese tools need no import either: ", tools->items[i].name);
     for (const char *const *name = secrets; name && *name; name++)
-        strbuf_addf(out, "%s%s", name == secrets ? "\nIn os.environ are: " : ", ", *name);
+        strbuf_addf(out, "%s%s", name == secrets ? "\nos.environ contains: " : ", ", *name);
     strbuf_addf(out, "\n\n%s", mode == SCRIPT_PLAN ? plan_rules : interactive_rules);
 }
 

@@ -55,8 +55,8 @@ static int unknown_key(const char *name, size_t len, struct err *err)
         nearest_offer(&near, limit_keys[i].name);
     }
     if (near.best)
-        return err_set(err, "unknown budget \"%s\" (did you mean %s?)", wanted, near.best);
-    return err_set(err, "unknown budget \"%s\" (known: %s)", wanted, known.buf);
+        return err_set(err, "unknown limit \"%s\" (did you mean %s?)", wanted, near.best);
+    return err_set(err, "unknown limit \"%s\" (known: %s)", wanted, known.buf);
 }
 
 /* Reads a JSON number, or ".5". Independent of the locale, and without strtod's hexadecimals, infinities and leading

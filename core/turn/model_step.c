@@ -228,7 +228,7 @@ static void bound_reply(struct model_reply *reply)
     if (reply->call_count > MODEL_CALLS_MAX)
         error = xasprintf(MODEL_TOO_MANY_CALLS, MODEL_CALLS_MAX);
     else if (bytes > MODEL_BYTES_MAX)
-        error = xasprintf("the answer exceeds %zu MiB", MODEL_BYTES_MAX >> 20);
+        error = xasprintf("the answer exceeds %zu MB", MODEL_BYTES_MAX >> 20);
     else if (values > MODEL_VALUES_MAX)
         error = xasprintf("the calls of the answer have more than %d values; none was run", MODEL_VALUES_MAX);
     if (!error)

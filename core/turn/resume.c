@@ -229,7 +229,7 @@ void turn_recall(struct turn *turn, const struct event *event)
 
 /* ---- continuing ---- */
 
-static const char why[] = "the recording was left here";
+static const char why[] = "the recording ended here";
 
 /* Closes questions and holds that were open when the recording ended. */
 static void close_what_is_open(struct turn *turn, const struct session *session)

@@ -31,7 +31,7 @@ struct question {
     int64_t due_us;               /* when it expires; 0: never */
     bool again;                   /* the files changed after an earlier version of the question */
     bool moved;                   /* with again: a folder was moved or replaced */
-    char *named;                  /* "names a protected place: …", for a call that shows no files; NULL: none */
+    char *named;                  /* "names a protected path: …", for a call that shows no files; NULL: none */
     char *no_undo;                /* why the old bytes could not be saved, which caused this second question; NULL:
                                    * they could */
     struct change_set *revised;   /* the user's own version so far; NULL: none */

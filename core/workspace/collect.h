@@ -40,7 +40,7 @@ struct collected {
     size_t skipped_count, skipped_room;
 };
 
-/* Collects every file that matches one of the patterns, once, under its real path, with up to 4 MiB of content.
+/* Collects every file that matches one of the patterns, once, under its real path, with up to 4 MB of content.
  * Release `out` in any case. */
 int collect_files(struct workspace *ws, const char *const *patterns, size_t count, struct collected *out,
                   struct err *err) CHECKED;

@@ -45,14 +45,14 @@ is "a server that fails is a failure" $? 1
 has doctor doctor.txt 'fs: secure-filesystem-server'
 has doctor doctor.txt 'protocol 2025-11-25, 14 tools'
 has doctor doctor.txt 'fs__read_text_file            READ_ONLY, no approval needed'
-has doctor doctor.txt 'fs__write_file                DESTRUCTIVE, idempotent, asks'
-has doctor doctor.txt 'fs__list_directory            DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'fs__write_file                DESTRUCTIVE, idempotent, needs approval'
+has doctor doctor.txt 'fs__list_directory            DESTRUCTIVE, needs approval (the server says READ_ONLY)'
 has doctor doctor.txt 'empty: its entry (line 6) has no "command"'
 has doctor doctor.txt 'leaky: it exited with status 3, last output: I got [secret MY_ARGUMENT]'
 has doctor doctor.txt 'gone: cannot start no-such-program: it is not in PATH'
 has doctor doctor.txt 'memory: memory-server'
 has doctor doctor.txt '"alwaysAllow" has no effect'
-has doctor doctor.txt 'memory__read_graph           NETWORK + DESTRUCTIVE, asks (it says READ_ONLY)'
+has doctor doctor.txt 'memory__read_graph           NETWORK + DESTRUCTIVE, needs approval (the server says READ_ONLY)'
 lacks doctor doctor.txt "$MY_TOKEN"
 lacks doctor doctor.txt "$MY_ARGUMENT"
 
@@ -85,7 +85,7 @@ lacks log state/keyturn/log "$MY_TOKEN"
 echo '{"mcpServers": {}, "workspace": {"engine": "nowhere"}}' >other.json
 "$program" doctor --config other.json >doctor.txt 2>&1
 is "a sandbox that is asked for and not there" $? 1
-has doctor doctor.txt 'unknown sandbox nowhere'
+has doctor doctor.txt 'unknown engine nowhere'
 echo '{"mcpServers": {"off": {"command": "no-such-program", "disabled": true}}}' >other.json
 "$program" doctor --config other.json >doctor.txt 2>&1
 is "what is switched off does not fail" $? 0

@@ -138,7 +138,7 @@ ok "first" out "It is 42."
 ok "second" out "Again 42."
 kt replay --check m.jsonl
 ok "agrees" is 0
-ok "says what was not run" err "m.jsonl: 1 call replayed from the recording"
+ok "says what was not run" err "m.jsonl: 1 call answered from the recording"
 
 begin "stopped while the model was asked"
 {

@@ -21,7 +21,7 @@ ok "headless tells it no more" no_secret
 ok "but its name" out "[secret MY_KEY]"
 cp "$base/out" r.jsonl
 kt replay --execute r.jsonl
-ok "a replay says what it lacks" err "the secret MY_KEY is not in the recording"
+ok "a replay says what it lacks" err "secret MY_KEY is redacted"
 mkdir -p config/keyturn
 printf '{"secrets": ["MY_KEY"]}\n' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl --approve deny x

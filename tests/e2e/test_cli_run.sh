@@ -42,7 +42,7 @@ ok "exit 0" is 0
 ok "prompt" out "From a pipe."
 head -c 1048577 /dev/zero | tr '\0' a | timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
 status=$?
-refused "1 MiB"
+refused "1 MB"
 printf 'a\0b' | timeout 60 "$program" run --workspace ws --model m.jsonl - >"$base/out" 2>"$base/err"
 status=$?
 refused "NUL"
@@ -185,6 +185,14 @@ kt demo --workspace new
 refused "new" "not empty"
 kt demo --approve ask
 ok "asked, and nobody there: 4" is 4
+export KEYTURN_FIXTURES=$source/fixtures
+timeout 60 env PATH=/nowhere "$program" demo --headless --approve allow >"$base/out" 2>"$base/err" </dev/null
+status=$?
+ok "without a sandbox it ends" is 0
+ok "the recorded model reports the missing sandbox" out "There is no sandbox on this machine, so the tests did not run."
+ok "and claims no passed tests" no_out "all 6 tests pass"
+ok "neither at the end" no_out "All 6 tests pass"
+ok "but says that the fix is untested" out "It is untested: the tests could not be run."
 unset KEYTURN_FIXTURES
 KEYTURN_FIXTURES=$home/nowhere kt demo
 ok "the shipped one or a clear error" test "$status" -eq 0 -o "$status" -eq 2

@@ -138,7 +138,7 @@ ok "a skill" out '"description":"Says hello"'
 ok "it stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
 printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
-refused "config.json:2:" "unknown sandbox bwarp"
+refused "config.json:2:" "unknown engine bwarp"
 printf '{\n"workspace": {"engine": "ssh:build.example"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "the engine ssh cannot run programs: the workspace is not on its machine"

@@ -50,6 +50,12 @@ kt run $'--odd\noption'
 refused "^J"
 kt run --model m.jsonl --theme nope x
 refused "--theme nope" "unknown theme"
+kt replay nope
+refused "cannot open 'nope': no such file or session; keyturn sessions lists them"
+kt replay --check nope
+refused "cannot open 'nope': no such file or session; keyturn sessions lists them"
+kt replay /etc/passwd
+refused "/etc/passwd:1: not a Keyturn transcript: it does not begin with a JSON object"
 kt replay --theme nope m.jsonl
 refused "--theme nope"
 kt run --model m.jsonl --tools nowhere x
@@ -59,7 +65,7 @@ refused "not a folder"
 kt run --model m.jsonl --engine bwarp x
 refused "bwarp" "did you mean bwrap"
 kt replay --check --engine nothing-like-it m.jsonl
-refused "nothing-like-it" "unknown sandbox"
+refused "nothing-like-it" "unknown engine"
 mkdir -p "$XDG_CONFIG_HOME/keyturn"
 printf '{\n  "mine": {"argv": ["x", "{wspace}"]}\n}\n' >"$XDG_CONFIG_HOME/keyturn/engines.json"
 kt run --model m.jsonl --engine mine x
@@ -94,7 +100,7 @@ ok "every limit is named" out "context_tokens, tool_cap_s"
 kt demo --help
 ok "the demo's folder is another" out "put the files into DIR and keep them"
 kt replay --help
-ok "a replay's folder is another" out "only a copy is touched"
+ok "a replay's folder is another" out "changes only a copy"
 
 begin "models"
 kt run hello
@@ -104,12 +110,12 @@ ok "and a page how to have one" err '"provider": "anthropic"'
 kt run --model nothing hello
 refused "nothing"
 kt run --model scripted:missing.jsonl hello
-refused "keyturn: missing.jsonl"
+refused "cannot open 'missing.jsonl'"
 mkdir -p config/keyturn
 printf '{\n// two models\n"model":"far",\n"models":{"mine":{"provider":"scripted","file":"m.jsonl"},\n"far":{"provider":"anthropic"}}}\n' >config/keyturn/config.json
 script_reads >config/keyturn/m.jsonl
 kt run --workspace ws hello
-refused "config.json:5:" "far" "needs a \"model\""
+refused "config.json:5:" "far" "has no \"model\""
 kt run --workspace ws --model mine hello
 ok "by name, file beside the config" is 0
 kt run --workspace ws --model mien hello

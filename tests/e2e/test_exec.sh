@@ -90,7 +90,7 @@ ok "leaving is no success" is 1
 printf '# coding: latin-1\nx = 1\nemit_result("\xe9")\n' >latin.py
 kt exec latin.py
 ok "not UTF-8 is refused" is 2
-ok "with its place and its cause" err "keyturn: latin.py:3: not UTF-8 (whatever its coding line says"
+ok "with its place and its cause" err "keyturn: latin.py:3: not UTF-8; the coding line is ignored"
 ok "in one line" one_error
 kt exec - < <(printf 'emit_result("\xe9")\n')
 ok "also of standard input" err "keyturn: standard input:1: not UTF-8 (the byte 0xe9"
@@ -194,7 +194,7 @@ kt engines none </dev/null
 ok "a trial warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
 kt engines nosuch </dev/null
 ok "one that is not there" is 2
-ok "is named as it was typed" err "keyturn: unknown sandbox 'nosuch'"
+ok "is named as it was typed" err "keyturn: unknown engine 'nosuch'"
 mkdir -p config/keyturn
 printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine - <<<'emit_result(1)'

@@ -126,7 +126,7 @@ ok "exit 0" is 0
 ok "it was asked again" requests 3
 ok "which was said" err "keyturn: model error: "
 ok "what a script is" sent 1 "emit_intermediate(label, data)"
-ok "its tools" sent 1 "these tools: double"
+ok "its tools" sent 1 "These tools need no import either: double"
 ok "the wish" sent 1 "twice four"
 ok "the error goes back" sent 3 "It failed: KeyError: "
 ok "and where it was" sent 3 'line 1, in <module>'

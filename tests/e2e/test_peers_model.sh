@@ -25,7 +25,7 @@ serve_hostile() { # kind
 END
 }
 asked_once() { [ "$(cat asked/asked)" -eq 1 ]; }
-record_below() { [ "$(du -sk "$XDG_DATA_HOME" | cut -f1)" -lt "$1" ]; } # KiB
+record_below() { [ "$(du -sk "$XDG_DATA_HOME" | cut -f1)" -lt "$1" ]; } # KB
 export ANTHROPIC_API_KEY=k-0123456789 OPENAI_API_KEY=k-0123456789
 
 refuses() { # kind why dialects
@@ -46,15 +46,15 @@ refuses() { # kind why dialects
 }
 refuses same-ids:100000 "more than 512 tool calls"
 refuses ids:513 "more than 512 tool calls"
-refuses text:0 "exceeds 2 MiB"
-refuses lumps:0 "exceeds 2 MiB"
-refuses thinking:0 "exceeds 2 MiB"
-refuses arguments:0 "exceeds 2 MiB"
+refuses text:0 "exceeds 2 MB"
+refuses lumps:0 "exceeds 2 MB"
+refuses thinking:0 "exceeds 2 MB"
+refuses arguments:0 "exceeds 2 MB"
 refuses fields:100000 "more than 20000 values"
-refuses event:12 "longer than 4 MiB"
-refuses line:20 "longer than 4 MiB"
-refuses comments:0 "exceeds 64 MiB" a
-refuses nul:8 "exceeds 2 MiB"
+refuses event:12 "longer than 4 MB"
+refuses line:20 "longer than 4 MB"
+refuses comments:0 "exceeds 64 MB" a
+refuses nul:8 "exceeds 2 MB"
 refuses blocks:50000 "more than 2048 blocks" a
 
 takes() { # kind
@@ -78,7 +78,7 @@ serve_hostile text:1
 sed -i 's/"model": "x"}/"model": "x", "answer_mb": 1}/' config/keyturn/config.json
 kt run --headless --workspace ws "Go."
 ok "exit 1" is 1
-ok "it says which" out "the answer exceeds 1 MiB"
+ok "it says which" out "the answer exceeds 1 MB"
 
 begin "SIGINT is heard while it floods"
 serve_hostile comments:0

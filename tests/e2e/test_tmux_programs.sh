@@ -17,7 +17,7 @@ case_workspace() {
     sees '(7 workspace)'
     keys 7
     sees '[7 workspace (4 waves)]'
-    sees '78 KiB / 256 KiB'
+    sees '78 KB / 256 KB'
     sees 'p1 python3 report.py --watch'
     keys z
     sees 'from v2 artifact://measurements.csv, copy'
@@ -58,7 +58,7 @@ case_program() {
     keys i
     sees 'Recorded program'
     keys Enter
-    sees '[call 3 workspace_exec]'
+    sees '[#3 workspace_exec]'
     escape
     sees '[program p2]'
     escape
@@ -164,9 +164,9 @@ case_typing() {
     sees '[program p2]'
     keys Tab
     sees '[program p1]'
-    sees 'i type  x end'
+    sees 'i type  x kill'
     keys I
-    sees 'It has no terminal'
+    sees 'This program has no terminal'
     keys i
     sees 'Ctrl-D end of input'
     typed 'one line'
@@ -206,10 +206,10 @@ case_held() {
     sees '1 program running'
     keys t
     sees '[program p1]'
-    sees 'p hold  x end'
+    sees 'p pause  x kill'
     sees '!i type'
     keys i
-    sees 'The agent is at work: p holds the turn'
+    sees 'The agent is running. p pauses it'
     sees '!type:'
     keys p
     sees 'paused before'
@@ -244,7 +244,7 @@ case_held() {
     keys c
     sees 'waiting for your prompt'
     keys x
-    sees 'End program p1'
+    sees 'Kill program p1'
     keys y
     sees 'killed'
     escape
@@ -272,7 +272,7 @@ case_ends() {
     keys Enter
     sees '› go'
     typed 'too late'
-    sees 'The program has ended: what you were typing was not sent.'
+    sees 'The program has ended. Your unsent text was dropped.'
     sees '!type: too late'
     sees 'exit 0'
     escape
@@ -410,14 +410,14 @@ case_stays() {
     keys Enter
     sees '19900'
     sees 'scrolled'
-    sees 'n N hits'
+    sees 'n N match'
     local before thousands
     before=$(screen | grep -n '│ 199')
     thousands=$(screen | grep -o '[0-9]*,[0-9]* lines' | cut -d, -f1)
     sees "$((thousands + 2)),"
     check "the same lines are in sight" [ "$before" = "$(screen | grep -n '│ 199')" ]
     keys x
-    sees 'End program p1'
+    sees 'Kill program p1'
     keys y
     sees 'killed'
     escape

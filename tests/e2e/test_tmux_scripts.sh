@@ -119,7 +119,7 @@ case_sandbox() {
     sees '[sandbox]'
     sees 'bwrap: '
     sees 'seccomp'
-    sees '1 served'
+    sees '1 used'
     escape
     sees '![sandbox]'
     keys X

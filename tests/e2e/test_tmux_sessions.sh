@@ -228,7 +228,7 @@ case_quit_with_programs() {
     keys n
     sees '!still runs'
     keys t x
-    sees 'End program p1'
+    sees 'Kill program p1'
     keys y
     sees 'killed'
     escape

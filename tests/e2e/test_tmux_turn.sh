@@ -254,12 +254,12 @@ case_demo_denied() {
     start demo --record rec.jsonl
     sees 'waiting for approval: edit_file src/lines.py'
     keys n
-    file_has "$home/rec.jsonl" 'last_line fails as before'
+    file_has "$home/rec.jsonl" 'last_line still fails'
     sees 'waiting for approval: edit_file CHANGELOG.md'
     keys n
     file_has "$home/rec.jsonl" '"type":"turn.finished"'
     check "the tests failed twice" [ "$(grep -c '"final_result".*"failed":\["last_line"\]' "$home/rec.jsonl")" = 2 ]
-    check "and the answer says so" grep -qF 'The tests say so too: last_line fails.' "$home/rec.jsonl"
+    check "and the answer says so" grep -qF 'The tests confirm it: last_line fails.' "$home/rec.jsonl"
     sees 'Done; nothing was written.'
     escape
     keys q

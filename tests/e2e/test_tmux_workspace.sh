@@ -12,7 +12,7 @@ model() { # command [more arguments]
 run_model() {
     start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "$@" "'run it'"
 }
-limit() { # MiB
+limit() { # MB
     mkdir -p "$home/config/keyturn"
     printf '{"workspace": {"max_disk_mb": %s}}' "$1" >"$home/config/keyturn/config.json"
 }
@@ -27,10 +27,10 @@ case_many() {
     sees 'It has run.'
     escape
     keys 7 z
-    sees '14 MiB / 20 MiB'
-    check "out" eval 'screen | grep -qE "out/ +4\.8 MiB"'
-    check "build" eval 'screen | grep -qE "build/ +8\.6 MiB"'
-    check "src" eval 'screen | grep -qE "src/ +486 KiB"'
+    sees '14 MB / 20 MB'
+    check "out" eval 'screen | grep -qE "out/ +4\.8 MB"'
+    check "build" eval 'screen | grep -qE "build/ +8\.6 MB"'
+    check "src" eval 'screen | grep -qE "src/ +486 KB"'
     sees 'pipe  pipe'
     keys PageDown PageDown PageDown PageDown
     sees '… 500 more'
@@ -54,7 +54,7 @@ case_first() {
     keys 7
     sees '!No workspace yet.'
     sees 'out/'
-    sees '2.9 MiB / 2 GiB'
+    sees '2.9 MB / 2 GB'
     sees '!It has run.'
     keys C-c
     sees 'The turn was canceled'
@@ -72,7 +72,7 @@ case_grows() {
     sees 'It has run.'
     escape
     keys 7
-    sees '/ 200 MiB'
+    sees '/ 200 MB'
     local seen
     seen=$(screen | grep -o 'disk .*')
     check "it grows" eval 'for i in $(seq 200); do [ "$(screen | grep -o "disk .*")" != "$seen" ] && break; sleep 0.05; done; [ $i -lt 200 ]'
@@ -80,7 +80,7 @@ case_grows() {
     check "and grows" eval 'for i in $(seq 200); do [ "$(screen | grep -o "disk .*")" != "$seen" ] && break; sleep 0.05; done; [ $i -lt 200 ]'
     check "now and then" test "$(states)" -lt 20
     sees 'exit 0'
-    sees '34 MiB / 200 MiB'
+    sees '34 MB / 200 MB'
     keys q
     sees 'status=0'
 }

@@ -23,7 +23,7 @@ static char *fill(size_t len, const char *with)
     return strbuf_detach(&text, NULL);
 }
 
-/* Room for every event of a turn but none for a MiB. */
+/* Room for every event of a turn but none for a MB. */
 static size_t journal_bytes(const struct turn_rig *rig)
 {
     size_t bytes = 0;
@@ -86,11 +86,11 @@ TEST(longer_text_than_an_answer_may_hold_fails)
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX + 100, "All work and no play. ");
     begin(&rig);
     fake_provider_answer(rig.model)->text = text;
-    check_refused(&rig, "exceeds 2 MiB");
+    check_refused(&rig, "exceeds 2 MB");
     CLEANUP(free) char *controls = fill(MODEL_BYTES_MAX / 5, "\x1b"); /* each takes six bytes of the record */
     begin(&rig);
     fake_provider_answer(rig.model)->text = controls;
-    check_refused(&rig, "exceeds 2 MiB");
+    check_refused(&rig, "exceeds 2 MB");
 }
 
 TEST(arguments_of_more_values_than_an_answer_may_hold_fail)

@@ -213,6 +213,6 @@ RUNTIME_TEST(an_existing_name_beats_its_meaning_as_a_pattern)
     assert_null(record); /* it is ours, and nobody's result */
     const char *left = runtime_rig_of(&rig, "c6", "left_out");
     assert_non_null(strstr(left, "out/p/dangling (it is a dangling link)"));
-    assert_non_null(strstr(left, "(its name is not UTF-8: name it alone)"));
+    assert_non_null(strstr(left, "(its name is not UTF-8; bring it back in a separate call)"));
     assert_string_equal(runtime_rig_error(&rig, "c7"), "cannot bring back out/p/dangling (it is a dangling link)");
 }

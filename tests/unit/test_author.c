@@ -221,8 +221,8 @@ TEST_WITH(the_model_reads_tools_and_secrets_of_scripts, set_up, tear_down)
     f->options.run.secrets = (const char *const[]){"A_KEY", "B_KEY", NULL};
     says(f, "```python\nemit_result(3)\n```");
     run(f, SCRIPT_PLAN);
-    assert_holds(rules_told(f), "these tools: fetch, store\n");
-    assert_holds(rules_told(f), "In os.environ are: A_KEY, B_KEY\n");
+    assert_holds(rules_told(f), "These tools need no import either: fetch, store\n");
+    assert_holds(rules_told(f), "os.environ contains: A_KEY, B_KEY\n");
 }
 
 TEST_WITH(scripts_are_found_in_answers, set_up, tear_down)
@@ -272,7 +272,7 @@ TEST_WITH(a_block_of_another_language_uses_an_attempt, set_up, tear_down)
     says(f, "```python\nemit_result(3)\n```");
     run(f, SCRIPT_PLAN);
     expect(f, true, 2, "attempt 2 returned a result");
-    assert_holds(last_told(f, 1), "No block of your answer is a Python script");
+    assert_holds(last_told(f, 1), "Your answer has no Python block that calls emit_result");
     assert_int_equal(f->asks, 3);
 }
 

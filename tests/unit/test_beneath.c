@@ -148,7 +148,7 @@ TEST_WITH(links_never_lead_outside, setup, teardown)
     expect_refusal("magic", EXDEV, "path escapes workspace: magic");
     expect_refusal("dangling", ENOENT, "dangling does not exist");
     expect_refusal("loop1", ELOOP, "loop1 leads through too many symbolic links");
-    expect_refusal("a/real/x", ENOTDIR, "a/real/x cannot be there: a part of its path is not a folder");
+    expect_refusal("a/real/x", ENOTDIR, "a/real/x does not exist: a part of its path is not a folder");
 
     struct stat st;
     struct err err = ERR_INIT;

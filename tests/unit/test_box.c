@@ -367,7 +367,7 @@ TEST_WITH(a_flood_before_it_is_ready, begin, end)
     start(&holder, &engine, NULL);
     loop_run(loop);
     assert_int_equal(holder.gone, 1);
-    assert_string_equal(holder.why, "fake printed more than 4 MiB, but no ready event");
+    assert_string_equal(holder.why, "fake printed more than 4 MB, but no ready event");
     finish(&holder);
 }
 

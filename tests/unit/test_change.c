@@ -159,13 +159,13 @@ TEST_WITH(links_and_special_files_are_refused, setup, teardown)
     expect_not_addable("folder", "d is a folder, not a file that can be changed");
     expect_not_addable("self/self", ". is a folder, not a file that can be changed");
     expect_not_addable("loop", "loop leads through too many symbolic links");
-    CLEANUP(free) char *text = xasprintf("out is a symbolic link to %s, which is outside the workspace", secret);
+    CLEANUP(free) char *text = xasprintf("out is a symbolic link to %s, which is outside the project", secret);
     expect_not_addable("out", text);
     expect_not_addable("fifo", "fifo is a FIFO, not a file that can be changed");
     expect_not_addable("sock", "sock is a socket, not a file that can be changed");
-    expect_not_addable("big", "big is larger than 32 MiB, too large to undo");
+    expect_not_addable("big", "big is larger than 32 MB, too large to undo");
     expect_not_addable("../x", "path escapes workspace: ../x");
-    expect_not_addable("d/real/x", "d/real/x cannot be there: a part of its path is not a folder");
+    expect_not_addable("d/real/x", "d/real/x does not exist: a part of its path is not a folder");
     CLEANUP(free) char *null = scratch_path(&rig.files, "null");
     if (mknod(null, S_IFCHR | 0666, makedev(1, 3)) == 0)
         expect_not_addable("null", "null is a device, not a file that can be changed");

@@ -187,7 +187,7 @@ TEST_WITH(links_and_special_files_are_not_written, setup, teardown)
     tool_rig_run(&rig, &tool_move_file, "{\"from\":\"link\",\"to\":\"moved\"}");
     tool_rig_expect_error(&rig, "link is a symbolic link to real; name real itself");
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"out\",\"old\":\"untouched\",\"new\":\"x\"}");
-    tool_rig_expect_error_with(&rig, "which is outside the workspace");
+    tool_rig_expect_error_with(&rig, "which is outside the project");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"outdir/new\",\"content\":\"x\"}");
     tool_rig_expect_error_with(&rig, "path escapes workspace: outdir/new (outdir is a symbolic link to /");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"fifo\",\"content\":\"x\"}");
@@ -241,7 +241,7 @@ TEST_WITH(too_large_results_are_refused, setup, teardown)
         strbuf_addch(&arguments, 'x');
     strbuf_addstr(&arguments, "\"}");
     tool_rig_run(&rig, &tool_edit_file, arguments.buf);
-    tool_rig_expect_error(&rig, "a would be larger than 32 MiB");
+    tool_rig_expect_error(&rig, "a would be larger than 32 MB");
 }
 
 TEST(tools_declare_their_arguments_and_effects)

@@ -358,8 +358,8 @@ TEST(unfit_files_are_named)
         {"\x7f"
          "ELF\0\0\0",
          "not a text file", 8, 0},
-        {"hello\n", "not one JSON object", 0, 1},
-        {"\n\n[1]\n", "not one JSON object", 0, 3},
+        {"hello\n", "not a Keyturn transcript: it does not begin with a JSON object", 0, 1},
+        {"\n\n[1]\n", "not a Keyturn transcript: it does not begin with a JSON object", 0, 3},
         {"{\"type\":\"turn.started\"}\n", "must be session.started, not turn.started", 0, 1},
         {"{\"type\":\"session.started\",\"v\":2}\n", "version 2", 0, 1},
         {"{\"type\":\"session.started\"}\n", "\"v\":1", 0, 1},

@@ -114,7 +114,7 @@ TEST_WITH(line_without_an_end_is_refused, live_rig_set_up, live_rig_tear_down)
     strbuf_set_len(&body, body.len + (17u << 20));
     live_rig_use(&(struct live_spec){0});
     model_server_add(rig->server, &(struct served){.body = body.buf, .len = body.len, .lengthless = true});
-    assert_string_equal(live_rig_ask(), "error!=a line of the stream is longer than 4 MiB");
+    assert_string_equal(live_rig_ask(), "error!=a line of the stream is longer than 4 MB");
 }
 
 TEST_WITH(unreachable_server_is_named, live_rig_set_up, live_rig_tear_down)

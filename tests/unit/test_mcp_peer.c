@@ -182,7 +182,7 @@ TEST_WITH(too_long_line_fails_open_requests, set_up, take_down)
     ask("b");
     for (int i = 0; i < 20; i++)
         mcp_peer_receive(peer, part, 1u << 20);
-    assert_non_null(strstr(ended.buf, "a:the server sent a line of more than 8 MiB"));
+    assert_non_null(strstr(ended.buf, "a:the server sent a line of more than 8 MB"));
     assert_non_null(strstr(ended.buf, "b:the server"));
     receive("\n{\"method\":\"after\"}\n"); /* and it continues after its end */
     assert_string_equal(heard.buf, "after ");

@@ -171,7 +171,7 @@ TEST(results_and_errors)
     mcp_rig_call(&rig, "f__long", "{}");
     assert_int_equal(rig.test.heard.outcomes[rig.test.heard.outcome_count - 1].type, OUTCOME_ARTIFACT);
     mcp_rig_call(&rig, "f__huge", "{}");
-    check_has(mcp_rig_error(&rig), "the server sent a line of more than 8 MiB");
+    check_has(mcp_rig_error(&rig), "the server sent a line of more than 8 MB");
     mcp_rig_call(&rig, "f__echo", "{\"text\":\"still here\"}");
     assert_string_equal(mcp_rig_output(&rig), "{\"text\":\"echo: still here\"}");
     assert_string_equal(rig.changes.buf, ""); /* it was not started again for that */

@@ -465,7 +465,7 @@ PROGRAM_TEST(disk_is_watched)
     assert_int_equal(rig.result.end.exit_code, -1);
     assert_non_null(strstr(rig.result.why, "it was killed: the workspace is full: it has "));
     assert_non_null(strstr(rig.result.why, " limit "));
-    assert_non_null(strstr(rig.result.why, "1 MiB"));
+    assert_non_null(strstr(rig.result.why, "1 MB"));
     program_rig_sh(&rig, "rm work/*; i=0; while [ $i -lt 300 ]; do mkdir d; cd d; i=$((i+1)); done; "
                          "while :; do head -c 200000 /dev/zero > $i; i=$((i+1)); done");
     assert_true(rig.result.end.over_limit);

@@ -145,9 +145,9 @@ TEST(named_and_dangerous)
     struct change_set *none = change_set_new();
     struct rules *rules = rules_new(RULES_ALLOW, false);
     rules_allow(rules, "t", NULL);
-    struct decision decision = judge(rules, none, "names a protected place: .git/config (why)", &nobody);
+    struct decision decision = judge(rules, none, "names a protected path: .git/config (why)", &nobody);
     assert_int_equal(decision.kind, DECISION_DENIED);
-    assert_string_equal(decision.reason, "this call names a protected place: .git/config (why): it needs a person's "
+    assert_string_equal(decision.reason, "this call names a protected path: .git/config (why): it needs a person's "
                                          "approval, and no terminal is attached");
     assert_true(nobody);
     decision_release(&decision);
@@ -281,7 +281,7 @@ TEST(a_place_that_becomes_protected)
     CLEANUP(free) char *git = scratch_path(&f.scratch, ".git");
     assert_int_equal(symlink("store", git), 0);
     assert_int_equal(change_set_commit(f.set, f.root, &err), -1);
-    assert_string_equal(err.text, "store/hooks/x is now a protected place");
+    assert_string_equal(err.text, "store/hooks/x is now a protected path");
     assert_int_equal(err.code, ESTALE);
     assert_false(scratch_exists(&f.scratch, "store/hooks/x"));
     release(&f);
@@ -354,7 +354,7 @@ TEST(protected_paths_in_arguments_are_found)
     setup_links(&f);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         CLEANUP(free) char *found = named_by(f.root, names[i]);
-        if (!found || strncmp(found, "names a protected place: ", 25) != 0)
+        if (!found || strncmp(found, "names a protected path: ", 24) != 0)
             fail_msg("%s: %s", names[i], found ? found : "nothing");
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -366,7 +366,7 @@ TEST(protected_paths_in_arguments_are_found)
     CLEANUP(free) char *around = xasprintf("{\"p\":\"file://%s/no/%%2e%%2e/g/config\"}", f.scratch.path);
     CLEANUP(free) char *above = xasprintf("{\"p\":\"..%s/g/config\"}", strrchr(beneath_path(f.root), '/'));
     CLEANUP(free) char *one = named_by(f.root, around), *two = named_by(f.root, above);
-    assert_string_equal(one, "names a protected place: .git/config (git runs the programs that it names)");
+    assert_string_equal(one, "names a protected path: .git/config (git runs the programs that it names)");
     assert_string_equal(two, one);
     release(&f);
 }
@@ -380,15 +380,15 @@ TEST(bounds)
         char *arguments;
         const char *says; /* NULL: nothing */
     } cases[] = {
-        {repeated("{\"p\":[", "\"a\",", 64, "\"g/config\"]}"), "names a protected place: .git/config ("},
+        {repeated("{\"p\":[", "\"a\",", 64, "\"g/config\"]}"), "names a protected path: .git/config ("},
         {repeated("{\"p\":[", "\"a\",", 4094, "\"b\"]}"), NULL},
         {repeated("{\"p\":[", "\"a\",", 4096, "\"b\"]}"),
-         "may touch a protected place (its arguments have more than 4096 strings)"},
-        {repeated("{\"p\":\"", "./", 600, "g/config\"}"), "names a protected place: .git/config ("},
-        {repeated("{\"p\":\"", "./", 6000, "g/config\"}"), "names a protected place: .git/config ("},
+         "may touch a protected path (its arguments have more than 4096 strings)"},
+        {repeated("{\"p\":\"", "./", 600, "g/config\"}"), "names a protected path: .git/config ("},
+        {repeated("{\"p\":\"", "./", 6000, "g/config\"}"), "names a protected path: .git/config ("},
         {repeated("{\"p\":\"", "./", 40000, "g/config\"}"),
-         "may touch a protected place (an argument is longer than 64 KiB and may be a path)"},
-        {repeated("{\"p\":\"g", "/", 65600, "config\"}"), "names a protected place: .git/config ("},
+         "may touch a protected path (an argument is longer than 64 KB and may be a path)"},
+        {repeated("{\"p\":\"g", "/", 65600, "config\"}"), "names a protected path: .git/config ("},
         {repeated("{\"p\":\"", "abcdefgh/", 600, ".git/config\"}"), NULL},
         {repeated("{\"p\":\"", "a line of text.\\n", 20000, "\"}"), NULL},
         {repeated("{\"p\":\"", "QUJD/+", 20000, "==\"}"), NULL},

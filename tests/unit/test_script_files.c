@@ -118,8 +118,8 @@ TEST_WITH(too_many_or_too_large_files_are_refused, set_up, tear_down)
     memset(bytes, 'x', SCRIPT_FILES_BYTES);
     scratch_write(&scratch, "work/big", bytes);
     gives("[\"big\"]", "big");
-    gives("[\"src/c.txt\",\"big\"]", "files: more than 8 MiB with big; name fewer");
-    gives("[\"big\",\"src/c.txt\"]", "files: more than 8 MiB with src/c.txt; name fewer");
+    gives("[\"src/c.txt\",\"big\"]", "files: more than 8 MB with big; name fewer");
+    gives("[\"big\",\"src/c.txt\"]", "files: more than 8 MB with src/c.txt; name fewer");
     for (int i = 0; i <= SCRIPT_FILES_MAX; i++) {
         CLEANUP(free) char *name = xasprintf("work/many/%d", i);
         scratch_write(&scratch, name, "");

@@ -84,7 +84,7 @@ TEST(line_and_event_without_an_end_are_refused)
     while (text.len <= SSE_EVENT_MAX + 10)
         strbuf_addstr(&text, "0123456789012345678901234567890123456789012345678901234567890123456789");
     assert_int_equal(feed(text.buf, text.len, 1u << 20, &err), -1);
-    assert_non_null(strstr(err.text, "longer than 4 MiB"));
+    assert_non_null(strstr(err.text, "longer than 4 MB"));
     strbuf_reset(&text);
     while (text.len <= SSE_EVENT_MAX + SSE_EVENT_MAX / 4)
         strbuf_addstr(&text, "data: 0123456789012345678901234567890123456789012345678901234567890123456789\n");

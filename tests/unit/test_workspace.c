@@ -168,7 +168,7 @@ TEST_WITH(disk_use_is_counted, setup, teardown)
     assert_int_equal(workspace_disk_used(ws), empty + 5000);
     assert_int_equal(workspace_check_disk(ws, 5000 - empty, &err), 0);
     assert_int_equal(workspace_check_disk(ws, 5001 - empty, &err), -1);
-    assert_non_null(strstr(err.text, "a limit of 9.8 KiB: it has 5"));
+    assert_non_null(strstr(err.text, "a limit of 9.8 KB: it has 5"));
     assert_non_null(strstr(err.text, "max_disk_mb"));
     cleanup(ws);
     workspace_free(ws);
@@ -384,12 +384,12 @@ TEST(entries_are_limited)
     assert_non_null(strstr(err.text, "more than 200000 files and folders"));
     count = (struct disk_count){.bytes = (135 << 20) + 300000};
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
-    assert_string_equal(err.text, "the workspace is full: it has 135 MiB, and its limit is 20 MiB (delete files, or "
+    assert_string_equal(err.text, "the workspace is full: it has 135 MB, and its limit is 20 MB (delete files, or "
                                   "raise \"max_disk_mb\" in the config file)");
     /* Slightly too much is not reported as exactly the limit. */
     count = (struct disk_count){.bytes = (20 << 20) + 300};
     assert_int_equal(disk_check(20 << 20, &count, 0, &err), -1);
-    assert_string_equal(err.text, "the workspace is full: it has more than its limit of 20 MiB (delete files, or raise "
+    assert_string_equal(err.text, "the workspace is full: it has more than its limit of 20 MB (delete files, or raise "
                                   "\"max_disk_mb\" in the config file)");
 }
 

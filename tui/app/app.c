@@ -380,7 +380,7 @@ static int start_submit(struct app *app, const struct intent *intent, struct err
 static int start_replay(struct app *app, enum action action, const char *argument, struct err *err)
 {
     (void)app, (void)action, (void)argument;
-    return err_set(err, "nothing is open yet");
+    return err_set(err, "no recording is open; choose a session first");
 }
 
 static const struct screen_ops start_screen_ops = {
@@ -466,7 +466,9 @@ static int run_screens(struct app *app, struct screen first)
         if (!opened && app->term && screen.kind != SCREEN_START) {
             char *line = app_drain_stray(app);
             free(app->notice);
-            app->notice = xstrdup(line && strncmp(line, "keyturn: ", 9) == 0 ? line + 9 : "cannot open it");
+            app->notice = line && strncmp(line, "keyturn: ", 9) == 0 ? xstrdup(line + 9)
+                          : screen.file                              ? xasprintf("cannot open '%s'", screen.file)
+                                                                     : xstrdup("cannot open the session");
             free(line);
             if (had_screen)
                 app->next = (struct screen){.kind = SCREEN_START};

@@ -47,7 +47,7 @@ static int waiting_submit(struct app *app, const struct intent *intent, struct e
 {
     (void)app;
     (void)intent;
-    return err_set(err, "nothing runs yet");
+    return err_set(err, "no turn yet: MCP servers are starting");
 }
 
 static int waiting_replay(struct app *app, enum action action, const char *argument, struct err *err)

@@ -46,7 +46,7 @@ static int choose_configured(const struct config *config, const struct config_mo
     struct err err = ERR_INIT;
     if (strcmp(model->provider, CONFIG_SCRIPTED) != 0) {
         if (!model->model) {
-            err_set(&err, "the model \"%.60s\" needs a \"model\", the name that the provider knows it by", model->name);
+            err_set(&err, "model \"%.60s\" has no \"model\"; set it to the provider's name for the model", model->name);
             return say_model_error(config, model, &err);
         }
         choice->live = model;
@@ -206,7 +206,7 @@ static struct provider *open_named(struct model_source *source, const char *name
     else if (strcmp(model->provider, CONFIG_SCRIPTED) == 0)
         return make_file(setup, model, err);
     else if (!model->model)
-        err_set(err, "the model \"%.60s\" needs a \"model\", the name that the provider knows it by", model->name);
+        err_set(err, "model \"%.60s\" has no \"model\"; set it to the provider's name for the model", model->name);
     else
         return make_live(setup, model, err);
     return NULL;

@@ -42,8 +42,8 @@ static int choose_named_engine(struct sandbox_choice *sandbox, const char *text)
     for (size_t i = 0; i < sandbox->engines.count; i++)
         nearest_offer(&near, sandbox->engines.items[i].name);
     if (near.best)
-        return cli_error(STATUS_USAGE, "unknown sandbox '%s' (did you mean %s?)", text, near.best);
-    return cli_error(STATUS_USAGE, "unknown sandbox '%s' (keyturn engines lists them)", text);
+        return cli_error(STATUS_USAGE, "unknown engine '%s' (did you mean %s?)", text, near.best);
+    return cli_error(STATUS_USAGE, "unknown engine '%s' (keyturn engines lists them)", text);
 }
 
 /* A path on another machine cannot be checked from this one. */

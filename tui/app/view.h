@@ -14,7 +14,7 @@ struct json;
 
 enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
 
-/* A cache of the events of one journal that were used last: at most 256 events or 8 MiB. It is the only way to texts
+/* A cache of the events of one journal that were used last: at most 256 events or 8 MB. It is the only way to texts
  * that are too long for the rows of the fold. */
 struct view_cache;
 struct view_cache *view_cache_new(void);

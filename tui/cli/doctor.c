@@ -145,9 +145,9 @@ static void tell_tool(struct doctor *doctor, const struct mcp_offer *offer, size
         strbuf_addf(&text, "left out: %s", offer->left_out);
     } else {
         mcp_class_write(&text, &offer->class);
-        strbuf_addstr(&text, offer->class.asks ? ", asks" : ", no approval needed");
+        strbuf_addstr(&text, offer->class.asks ? ", needs approval" : ", no approval needed");
         if (offer->claimed.bits != offer->class.bits) {
-            strbuf_addstr(&text, " (it says ");
+            strbuf_addstr(&text, " (the server says ");
             mcp_class_write(&text, &offer->claimed);
             strbuf_addch(&text, ')');
         }
@@ -356,9 +356,9 @@ static const char *const what_holds[] = {
     [HOLDER_SCOPE] = "a systemd user scope limits memory_mb and pids for all processes of a program together, and "
                      "cpu_percent where systemd may",
     [HOLDER_WATCH] =
-        "no control group. Keyturn adds up the memory of all processes of a program every 100 ms and kills it "
-        "above memory_mb. A hostile program gets around that: shared memory whose pages it does not keep mapped is not "
-        "counted. pids holds for all of them, cpu_percent for each, as its share of the time",
+        "no control group. Keyturn sums the memory of all processes of a program every 100 ms and kills the program "
+        "above memory_mb. Unmapped shared memory is not counted, so a hostile program can exceed it. pids limits all "
+        "processes together, cpu_percent each process",
 };
 
 /* Prints what limits a program that uses too many resources. */

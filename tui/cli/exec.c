@@ -295,7 +295,7 @@ static int read_input(struct strbuf *script)
 {
     if (strbuf_read(script, STDIN_FILENO, SCRIPT_BYTES_MAX))
         return cli_error(STATUS_USAGE, "cannot read the script from standard input: %s",
-                         errno == EFBIG ? "it is larger than 16 MiB" : strerror(errno));
+                         errno == EFBIG ? "it is larger than 16 MB" : strerror(errno));
     return 0;
 }
 
@@ -355,7 +355,7 @@ static int check_text(const char *name, const struct strbuf *script)
     if (!script->buf[at])
         err_set(&err, "a NUL byte (a script is text)");
     else if (names_coding(script->buf))
-        err_set(&err, "not UTF-8 (whatever its coding line says, a script must be: save it as UTF-8)");
+        err_set(&err, "not UTF-8; the coding line is ignored, save the script as UTF-8");
     else
         err_set(&err, "not UTF-8 (the byte 0x%02x: save it as UTF-8)", (unsigned char)script->buf[at]);
     err.line = line_of(script->buf, at);

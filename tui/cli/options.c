@@ -73,17 +73,19 @@ static const struct option table[] = {
     {"tools", "DIR", "a folder of Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
     {"mcp", "FILE", "also start the MCP servers of FILE, an object with \"mcpServers\"", OF(RUN) | OF(DOCTOR),
      TAKE_LIST, INTO(mcp)},
-    {"ask", "TEXT", "let a model write the script for TEXT and fix it while it fails", OF(EXEC), TAKE_TEXT, INTO(ask)},
-    {"attempts", "N", "--ask: the most scripts to try (default 3; interactive: 20)", OF(EXEC), TAKE_WHOLE,
+    {"ask", "TEXT", "let a model write a script for TEXT and correct it until it works", OF(EXEC), TAKE_TEXT,
+     INTO(ask)},
+    {"attempts", "N", "--ask: maximum number of scripts (default 3; interactive: 20)", OF(EXEC), TAKE_WHOLE,
      INTO(attempts)},
-    {"mode", "plan|interactive", "plan must give a result, a step of interactive need not (default plan)", OF(EXEC),
-     TAKE_TEXT, INTO(mode)},
+    {"mode", "plan|interactive",
+     "a plan must return a result; an interactive run may end without one (default: plan)", OF(EXEC), TAKE_TEXT,
+     INTO(mode)},
     {"timeout", "S", "seconds the script may run (default 60)", OF(EXEC), TAKE_SECONDS, INTO(timeout)},
     {"secret", "NAME", "an environment variable that scripts may read; its value is never recorded", TURNS | OF(EXEC),
      TAKE_LIST, INTO(secrets)},
     {"max-output", "BYTES", "fail if the script prints more (default 1048576)", OF(EXEC), TAKE_WHOLE, INTO(max_output)},
     {"execute", NULL, "run it again with real tools in a scratch workspace", OF(REPLAY), TAKE_FLAG, INTO(execute)},
-    {"check", NULL, "run it again without waiting, programs and scripts as recorded; name the first divergence",
+    {"check", NULL, "re-run at full speed with programs and scripts from the recording; name the first divergence",
      OF(REPLAY), TAKE_FLAG, INTO(check)},
     {"speed", "X", "1 as recorded, 2 twice as fast, 0 as fast as possible", OF(REPLAY), TAKE_NUMBER, INTO(speed)},
     {"until", "SEQ", "stop after event SEQ", OF(REPLAY), TAKE_WHOLE, INTO(until)},
@@ -103,7 +105,7 @@ static const struct {
     {COMMAND_DEMO, "workspace",
      "put the files into DIR and keep them; DIR must be empty or new (default: a scratch folder)"},
     {COMMAND_REPLAY, "workspace",
-     "--execute, --check: the files it begins with; only a copy is touched "
+     "--execute, --check: the starting files; Keyturn changes only a copy "
      "(default: the folder beside FILE)"},
 };
 

@@ -17,6 +17,7 @@
 #include "sandbox/scratch_dirs.h"
 #include "screen/text.h"
 #include "turn/divergence.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -190,7 +191,7 @@ static void tell_answered(const char *file, const struct recording *recording)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     size_t count = recording_answered(recording);
-    text_plural(&text, (int64_t)count, "call replayed from the recording", "calls were answered as recorded, not run");
+    text_plural(&text, (int64_t)count, "call answered from the recording", "calls answered from the recording");
     if (count)
         cli_notice("%s: %s", file, text.buf);
 }
@@ -248,7 +249,7 @@ static void tell_secrets(const char *file, const struct journal_reader *lines)
             name = calls->items[k].arguments ? redact_mark(calls->items[k].arguments, &len) : NULL;
         if (!name)
             continue;
-        cli_notice("%s: the secret %.*s is not in the recording; a call that needs it diverges "
+        cli_notice("%s: secret %.*s is redacted; calls that use it will diverge "
                    "(seq %" PRId64 ")",
                    file, (int)len, name, event.seq);
         return;
@@ -341,6 +342,9 @@ int cmd_replay(const struct options *options)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *file = sessions_find(options->operand);
+    if (access(file, F_OK) < 0 && errno == ENOENT)
+        return cli_error(STATUS_USAGE, "cannot open '%s': no such file or session; keyturn sessions lists them",
+                         options->operand);
     if (options->execute && app_wanted(options) && !options->check)
         return app_replay(options);
     if (options->execute || options->check)

@@ -269,7 +269,7 @@ static void say_failed(const struct run_loop *run)
     if (run->ended && strcmp(run->ended, "budget") == 0)
         cli_notice("the turn reached its limit (--budget KEY=VALUE raises it)");
     else
-        cli_notice("the turn failed: %s", run->trouble ? run->trouble : "see the events");
+        cli_notice("the turn failed: %s", run->trouble ? run->trouble : "see the events above");
 }
 
 static void conclude_run(struct run_loop *run)
@@ -368,8 +368,8 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
             return cli_error(STATUS_USAGE, "keyturn run needs a prompt (keyturn run \"what to do\", or pipe it in)");
         if (strbuf_read(prompt, STDIN_FILENO, PROMPT_BYTES_MAX))
             return errno == EFBIG
-                       ? cli_error(STATUS_USAGE, "the prompt on standard input is larger than 1 MiB (put the "
-                                                 "material in a file of the workspace)")
+                       ? cli_error(STATUS_USAGE, "the prompt on standard input is larger than 1 MB (put the "
+                                                 "material into a file of the project)")
                        : cli_error(STATUS_USAGE, "cannot read the prompt from standard input: %s", strerror(errno));
     }
     if (memchr(prompt->buf, '\0', prompt->len))

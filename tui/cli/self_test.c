@@ -1,5 +1,5 @@
 /* Self tests of a sandbox. A sandbox runs a script that tries what must not work (self_test_*). The sandbox for
- * programs runs a program that does nothing (program_trial_*). */
+ * programs runs a program that does nothing (program_self_test_*). */
 
 #include "self_test.h"
 #include "base/arena.h"
@@ -169,9 +169,9 @@ static void outer_done(struct self_test *test, const struct script_result *resul
     if (result->success)
         memory = result->final_data && result->final_data[0] == '"';
     if (processes && memory)
-        strbuf_addstr(&test->text, "; its own limits on memory and processes hold");
+        strbuf_addstr(&test->text, "; engine limits on memory and processes work");
     else
-        strbuf_addf(&test->text, "; it IGNORES its limit on %s; only the limit of the harness works",
+        strbuf_addf(&test->text, "; the engine IGNORES its limit on %s; only the harness enforces one",
                     processes ? "memory"
                     : memory  ? "processes"
                               : "memory and processes");
@@ -279,8 +279,7 @@ void self_test_start(struct self_test *test, struct loop *loop, struct scratch_d
         return;
     }
     if (program)
-        strbuf_addf(&test->text, "%s; not tested: it runs elsewhere (keyturn engines NAME tests it)",
-                    spec->engine->about);
+        strbuf_addf(&test->text, "%s; not tested: remote engine (keyturn engines NAME tests it)", spec->engine->about);
     else
         strbuf_addf(&test->text, "not installed (%s is not in PATH)", spec->engine->argv[0]);
     finish_test(test, program ? SELF_TEST_UNTRIED : SELF_TEST_FAILED);
@@ -340,12 +339,12 @@ static int judge_program(struct program_self_test *test, struct running *running
     CLEANUP(free)
     char *line = running->said ? steal(&running->said) : engine_stderr_line(result->err.buf, result->err.len);
     if (end->timed_out)
-        return err_set(err, "a program in it does not end within %d s%s%s", LIMIT_MS / 1000, line ? ": " : "",
+        return err_set(err, "the test program did not exit within %d s%s%s", LIMIT_MS / 1000, line ? ": " : "",
                        line ? line : "");
     if (end->why)
         return err_set(err, "%s", end->why);
     if (end->exit_code != 0)
-        return err_set(err, "a program in it fails%s%s", line ? ": " : "", line ? line : "");
+        return err_set(err, "the test program failed%s%s", line ? ": " : "", line ? line : "");
     test->ignores = line && tells_of_limits(line);
     test->says = steal(&line);
     return 0;

@@ -275,10 +275,15 @@ static const char *inspect_footer(struct dialog *dialog)
     if (inspect->typing)
         return "Enter find   PgUp PgDn scroll   Esc close the search";
     bool pages = inspect->tab == TAB_TEXT && has_pages(inspect);
+    const struct keymap *keymap = ui_keymap(dialog->ui);
+    CLEANUP(free)
+    char *next = inspect->search ? xasprintf("%s %s next match   ", keymap_key(keymap, ACTION_SEARCH_NEXT),
+                                             keymap_key(keymap, ACTION_SEARCH_PREVIOUS))
+                                 : xstrdup("");
     snprintf(inspect->footer, sizeof(inspect->footer),
-             "Tab 1-%d view   %sPgUp PgDn %sscroll   %s/ search   Y copy   Esc close", inspect->tabs,
-             pages ? "2 next text   " : "arrows ", pages || inspect->search ? "" : "g G ",
-             inspect->search ? "n N next hit   " : "");
+             "Tab 1-%d view   %sPgUp PgDn %sscroll   %s%s search   %s copy   Esc close", inspect->tabs,
+             pages ? "2 next text   " : "arrows ", pages || inspect->search ? "" : "g G ", next,
+             keymap_key(keymap, ACTION_SEARCH), keymap_key(keymap, ACTION_COPY));
     return inspect->footer;
 }
 
@@ -314,7 +319,7 @@ static void search(struct inspect_dialog *inspect, struct ui *ui, size_t from, b
         inspect->hit = line;
         list_show(&inspect->dialog.list, line, inspect->dialog.height);
     } else {
-        ui_message(ui, LOOK_WARN, "\"%.60s\" is not here.", inspect->search);
+        ui_message(ui, LOOK_WARN, "No match for \"%.60s\".", inspect->search);
     }
 }
 

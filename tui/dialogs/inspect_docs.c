@@ -506,7 +506,7 @@ void inspect_title(struct strbuf *out, const struct view *view, struct selection
     const struct session_call *call = call_of(view, what);
     const struct event *event = call ? NULL : view_event(view, what.seq);
     if (call)
-        strbuf_addf(out, "call %u %s", what.call + 1, session_name(view->session, call->tool));
+        strbuf_addf(out, "#%u %s", what.call + 1, session_name(view->session, call->tool));
     else if (event)
         strbuf_addf(out, "event %lld %s", (long long)what.seq, event->type_name);
     else

@@ -201,7 +201,9 @@ static size_t divergence_count(const struct dialog *dialog)
 /* What differs: a field of the event, or the whole event if only the run or only the recording has it. */
 static const char *what_departs(const struct divergence *divergence)
 {
-    return divergence->unrecorded ? "was not recorded" : divergence->got_seq ? divergence->field : "did not happen";
+    return divergence->unrecorded ? "not in the recording"
+           : divergence->got_seq  ? divergence->field
+                                  : "missing from this run";
 }
 
 static void divergence_words(const struct dialog *dialog, size_t row, struct strbuf *out)
@@ -260,7 +262,7 @@ static bool divergence_key(struct dialog *dialog, size_t row, const struct key *
     if (what.seq)
         ui_open_dialog(dialog->ui, dialog_inspect_new(dialog->view, what));
     else
-        ui_message(dialog->ui, LOOK_TEXT, "This run has no such event.");
+        ui_message(dialog->ui, LOOK_TEXT, "This event is missing from this run.");
     return true;
 }
 

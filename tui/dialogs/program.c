@@ -82,7 +82,7 @@ static bool refuses(const struct program_dialog *shown, struct ui *ui, const str
     else if (!session_program_running(view->session, shown->program))
         ui_message(ui, LOOK_TEXT, "The program has ended.");
     else if (typing && program_agent_works(view))
-        ui_message(ui, LOOK_TEXT, "The agent is at work: %s holds the turn at its next gate; then you can type.",
+        ui_message(ui, LOOK_TEXT, "The agent is running. %s pauses it at the next stop; then you can type.",
                    keymap_key(ui_keymap(shown->dialog.ui), ACTION_PAUSE));
     else
         return false;
@@ -110,7 +110,7 @@ static void mask_line(struct program_dialog *shown, const struct view *view)
 
 static void say_ended(const struct program_dialog *shown, struct ui *ui)
 {
-    ui_message(ui, LOOK_WARN, "The program has ended%s.", shown->unsent ? ": what you were typing was not sent" : "");
+    ui_message(ui, LOOK_WARN, "The program has ended.%s", shown->unsent ? " Your unsent text was dropped." : "");
 }
 
 /* Closes the line if the program has ended, and shows that. True if it did. */
@@ -160,8 +160,9 @@ static void send_interrupt(struct program_dialog *shown, struct ui *ui, const st
 {
     bool typing = shown->typing == TYPING_INPUT;
     if (!view->session->programs[shown->program].tty) {
-        ui_message(ui, LOOK_TEXT, "It has no terminal to be interrupted from; %s%s ends it.",
-                   typing ? "Esc closes the line, " : "", keymap_key(ui_keymap(shown->dialog.ui), ACTION_PROGRAM_END));
+        ui_message(ui, LOOK_TEXT, "This program has no terminal, so Ctrl-C cannot reach it. %s%s%s",
+                   typing ? "Press Esc, then " : "", keymap_key(ui_keymap(ui), ACTION_PROGRAM_END),
+                   typing ? " to kill it." : " kills it.");
         return;
     }
     if (!send(shown, ui, view, "\x03"))
@@ -328,21 +329,20 @@ static void paint_line(struct program_dialog *shown, struct canvas *canvas, stru
         input_paint(&shown->kept->line, canvas, at, shown->kept->line.masked ? "hidden input: " : "type: ");
 }
 
-static void paint_none(const struct view *view, struct canvas *canvas, struct rect inside)
+static void paint_none(const struct dialog *dialog, struct canvas *canvas, struct rect inside)
 {
     struct rect room = rect_make(inside.row, inside.col, inside.rows, inside.cols - 1);
-    uint32_t call = program_call_only(view);
+    uint32_t call = program_call_only(dialog->view);
     if (call == SESSION_NONE) {
-        paragraph_paint(
-            canvas, room, 0, 1, LOOK_DIM,
-            "No program runs here. One that an agent starts in the background, or to talk with, is shown as its "
-            "terminal would show it.");
+        paragraph_paint(canvas, room, 0, 1, LOOK_DIM,
+                        "No program is running. Background and interactive programs of the agent appear here.");
         return;
     }
     CLEANUP(free)
-    char *words = xasprintf("Call %u runs a command that ends with its call, so it takes no input. Enter "
-                            "on its row in the tools shows what it prints.",
-                            call + 1);
+    char *words =
+        xasprintf("#%u is a command, not a program: it takes no input. Press %s on its row in the tools pane to "
+                  "see its output.",
+                  call + 1, keymap_key(ui_keymap(dialog->ui), ACTION_INSPECT));
     paragraph_paint(canvas, room, 0, 1, LOOK_TEXT, words);
 }
 
@@ -351,7 +351,7 @@ static void program_paint(struct dialog *dialog, struct canvas *canvas, struct r
     struct program_dialog *shown = program_of(dialog);
     const struct view *view = dialog->view;
     if (nothing_to_show(shown, view)) {
-        paint_none(view, canvas, inside);
+        paint_none(dialog, canvas, inside);
         return;
     }
     mask_line(shown, view);
@@ -410,7 +410,7 @@ static void add_live_keys(struct program_dialog *shown, const struct view *view)
     if (!session_program_running(view->session, shown->program))
         return;
     if (program_agent_works(view)) {
-        add_key(shown, ACTION_PAUSE, "hold");
+        add_key(shown, ACTION_PAUSE, action_short(ACTION_PAUSE));
     } else {
         add_key(shown, ACTION_PROMPT, "type");
         if (view->session->programs[shown->program].tty)
@@ -418,7 +418,7 @@ static void add_live_keys(struct program_dialog *shown, const struct view *view)
     }
     add_key(shown, ACTION_PROGRAM_END, action_short(ACTION_PROGRAM_END));
     if (view->held && !view_question(view))
-        add_key(shown, ACTION_CONTINUE, "go on");
+        add_key(shown, ACTION_CONTINUE, action_short(ACTION_CONTINUE));
 }
 
 static const char *program_footer(struct dialog *dialog)
@@ -444,13 +444,13 @@ static const char *program_footer(struct dialog *dialog)
     if (view->session->program_count > 1)
         add_key(shown, ACTION_PANE_NEXT, "next");
     if (shown->search)
-        strbuf_addf(out, "%s %s hits   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_NEXT),
+        strbuf_addf(out, "%s %s match   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_NEXT),
                     keymap_key(ui_keymap(shown->dialog.ui), ACTION_SEARCH_PREVIOUS));
     if (!is_full_screen(shown))
         strbuf_addstr(out, "g G PgUp PgDn scroll   ");
     if (is_full_screen(shown) ? shown->text.screen.cols > dialog->width
                               : program_lines_longest(&shown->text.screen.lines) > dialog->width)
-        strbuf_addf(out, "%s %s sideways   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_LEFT),
+        strbuf_addf(out, "%s %s scroll   ", keymap_key(ui_keymap(shown->dialog.ui), ACTION_LEFT),
                     keymap_key(ui_keymap(shown->dialog.ui), ACTION_RIGHT));
     add_key(shown, ACTION_SEARCH, "search");
     if (view->session->programs[shown->program].call != SESSION_NONE)
@@ -591,7 +591,7 @@ void dialog_program_end(struct ui *ui, const struct view *view, enum action acti
     const char *command = view->session->programs[shown->program].cmd;
     free(shown->ending);
     shown->ending = xstrdup(name_of(shown, view));
-    strbuf_addf(&question, "End program %s and its children? ", shown->ending);
+    strbuf_addf(&question, "Kill program %s and its children? ", shown->ending);
     text_show_cut(&question, command, strlen(command), 100);
     ui_open_dialog(ui, dialog_confirm_new(question.buf, kill_now, shown));
 }

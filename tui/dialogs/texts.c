@@ -119,7 +119,7 @@ struct dialog *dialog_document_new(const char *title, struct document *take_docu
 
 /* ---- the sandbox of scripts: its boxes, their layers, and problems ---- */
 
-#define LAYERS_COL 22 /* column of the layers in the table */
+#define LAYERS_COL 26 /* column of the layers in the table */
 
 static size_t sandbox_view_layers(struct strbuf *out, const char *layers);
 
@@ -133,15 +133,15 @@ static int paint_boxes(struct canvas *canvas, struct rect in, int row, const str
                                            : "No sandbox is running. The first script starts one.");
         return row + 1;
     }
-    canvas_str(canvas, in, row++, 1, LOOK_DIM, "box  state     uses  layers");
+    canvas_str(canvas, in, row++, 1, LOOK_DIM, "sandbox  state     uses  layers");
     for (size_t i = 0; i < sandbox->count; i++) {
         const struct pool_box *box = &sandbox->boxes[i];
         bool busy = strcmp(box->state, "busy") == 0, warm = strcmp(box->state, "warm") == 0;
         strbuf_reset(&layers);
         sandbox_view_layers(&layers, box->layers);
-        canvas_printf(canvas, in, row, 1, LOOK_TEXT, "%3u", box->number);
-        canvas_str(canvas, in, row, 6, busy ? LOOK_CALL_RUNNING : warm ? LOOK_GOOD : LOOK_DIM, box->state);
-        canvas_printf(canvas, in, row, 16, LOOK_TEXT, "%4u", box->uses);
+        canvas_printf(canvas, in, row, 1, LOOK_TEXT, "%7u", box->number);
+        canvas_str(canvas, in, row, 10, busy ? LOOK_CALL_RUNNING : warm ? LOOK_GOOD : LOOK_DIM, box->state);
+        canvas_printf(canvas, in, row, 20, LOOK_TEXT, "%4u", box->uses);
         int rows = paragraph_paint(canvas, rect_make(in.row, in.col + LAYERS_COL, in.rows, in.cols - 1 - LAYERS_COL),
                                    row, 0, LOOK_TEXT, layers.buf);
         row += rows ? rows : 1;
@@ -161,12 +161,11 @@ static int sandbox_paint(struct dialog *dialog, struct canvas *canvas, struct re
             view->mode == VIEW_REPLAY
                 ? "Replay runs no scripts. It shows their recorded output. A live turn has its sandbox "
                   "here."
-                : "No sandbox: scripts cannot run, everything else works. keyturn engines "
-                  "tests each kind and says what is missing; bubblewrap is the smallest.");
+                : "No sandbox: scripts cannot run. Install bubblewrap, or run keyturn engines to see what is missing.");
     const struct pool_status *status = &view->sandbox->status;
     canvas_printf(canvas, in, 0, 1, LOOK_STRONG, "%s: %zu warm, %zu busy, %zu starting, %zu waiting", status->engine,
                   status->idle, status->busy, status->starting, status->waiting);
-    canvas_printf(canvas, in, 1, 1, LOOK_DIM, "%llu served, %llu retired, %llu could not be started",
+    canvas_printf(canvas, in, 1, 1, LOOK_DIM, "%llu used, %llu replaced, %llu failed to start",
                   (unsigned long long)status->served, (unsigned long long)status->retired,
                   (unsigned long long)status->failed);
     if (view->limits)

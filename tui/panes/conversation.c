@@ -157,7 +157,7 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
     size_t len;
     const char *text;
     if (session->partial_text.len > PARTIAL_MAX || session->partial_thinking.len > PARTIAL_MAX)
-        add(out, LOOK_DIM, "agent", "(start of the answer: shown when complete)", width);
+        add(out, LOOK_DIM, "agent", "(beginning hidden until the answer is complete)", width);
     if (session->partial_thinking.len) {
         text = partial_end(&session->partial_thinking, &len);
         add_thinking(out, text, len, width);
@@ -499,8 +499,11 @@ static void conversation_paint(struct pane *pane, const struct view *view, struc
     pane->width = in.cols;
     if (!conversation_count(view->session)) {
         canvas_str(canvas, in, 0, 1, LOOK_DIM, "No messages yet.");
-        canvas_str(canvas, in, 1, 1, LOOK_DIM,
-                   view->mode == VIEW_LIVE ? "Press i to write a prompt." : "Step forward to the first prompt.");
+        if (view->mode == VIEW_LIVE)
+            canvas_printf(canvas, in, 1, 1, LOOK_DIM, "Press %s to write a prompt.",
+                          keymap_key(pane->keymap, ACTION_PROMPT));
+        else
+            canvas_str(canvas, in, 1, 1, LOOK_DIM, "Step forward to the first prompt.");
         return;
     }
     if (!pane_update(pane, view, in.rows)) {

@@ -148,9 +148,9 @@ static double say_use(struct strbuf *words, const struct workspace_use *use)
         strbuf_addstr(words, " files");
         return entries;
     }
-    text_size(words, (uint64_t)use->used);
+    text_bytes(words, (uint64_t)use->used);
     strbuf_addstr(words, " / ");
-    text_size(words, (uint64_t)use->limit);
+    text_bytes(words, (uint64_t)use->limit);
     return bytes;
 }
 
@@ -167,7 +167,7 @@ static void paint_gauge(struct workspace_pane *shown, const struct view *view, s
     }
     int col = 1 + canvas_str(canvas, at, 0, 1, LOOK_TEXT, "disk") + 2;
     if (use->limit < 0) {
-        text_size(&words, (uint64_t)use->used);
+        text_bytes(&words, (uint64_t)use->used);
         strbuf_addstr(&words, " used, no limit");
         canvas_str(canvas, at, 0, col, LOOK_TEXT, words.buf);
         return;
@@ -224,7 +224,7 @@ static void paint_node(struct workspace_pane *shown, const struct view *view, st
     int depth = filtered ? 0 : node->depth, deepest = at.cols / 3 / INDENT;
     int col = 1 + INDENT * (depth < deepest ? depth : deepest), end = at.cols;
     if (node->size >= 0 && at.cols >= 2 * SIZE_COLS) {
-        text_size(&size, (uint64_t)node->size);
+        text_bytes(&size, (uint64_t)node->size);
         canvas_right(canvas, at, 0, 1, LOOK_DIM, size.buf);
         end -= SIZE_COLS + 1;
     }

@@ -198,7 +198,7 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
     if (guarded) {
         strbuf_addf(&text, "! %s", guarded->guard);
         if (more)
-            strbuf_addf(&text, ", as %zu more", more);
+            strbuf_addf(&text, " (and %zu more)", more);
         strbuf_addf(&text, ": %s", guarded->why);
         if (guarded != file) /* the header shows the path of that file */
             strbuf_addf(&text, " (%s)", guarded->path);
@@ -225,14 +225,21 @@ static int paint_place(const struct write_pane *write, const struct view *view, 
     return row - first;
 }
 
+static const char *key_of(const struct write_pane *write, enum action action)
+{
+    return keymap_key(write->pane.keymap, action);
+}
+
 /* Paints warnings about a question. They stay visible however far the diff is scrolled. */
 static int paint_special(const struct write_pane *write, const struct view *view, struct canvas *canvas, struct rect in)
 {
     const struct question *question = write->open ? view_question(view) : NULL;
     int row = paint_place(write, view, canvas, in, 0);
     if (write->no_undo) {
-        row += paint_note(canvas, in, row, LOOK_WARN,
-                          "! this write cannot be undone: y writes it without undo, n denies it");
+        CLEANUP(free)
+        char *warning = xasprintf("! this write cannot be undone: %s writes it without undo, %s denies it",
+                                  key_of(write, ACTION_APPROVE), key_of(write, ACTION_DENY));
+        row += paint_note(canvas, in, row, LOOK_WARN, warning);
         row += paint_note(canvas, in, row, LOOK_DIM,
                           in.rows < ROOM_FOR_CAUSE ? last_cause(write->no_undo) : write->no_undo);
     } else if (question && question->again) {
@@ -242,8 +249,10 @@ static int paint_special(const struct write_pane *write, const struct view *view
     }
     if (question && question->revising)
         row += paint_note(canvas, in, row, LOOK_WARN, "! comparing your version");
-    else if (write->edited)
-        row += paint_note(canvas, in, row, LOOK_WARN, "Edited. y writes your version.");
+    else if (write->edited) {
+        CLEANUP(free) char *edited = xasprintf("Edited. %s writes your version.", key_of(write, ACTION_APPROVE));
+        row += paint_note(canvas, in, row, LOOK_WARN, edited);
+    }
     if (write->diff.whole)
         row += paint_note(canvas, in, row, LOOK_WARN, cut_words(write));
     if (write->left_out)
@@ -285,7 +294,8 @@ void write_pane_paint_foot(const struct write_pane *write, struct canvas *canvas
     if (all == 0)
         add_call_words(&text, unseen, write->unseen_warned);
     else if (kept == 0)
-        strbuf_addstr(&text, "All hunks are discarded. n denies the write, Space restores a hunk.");
+        strbuf_addf(&text, "All hunks are discarded. %s denies the write, %s restores a hunk.",
+                    key_of(write, ACTION_DENY), key_of(write, ACTION_HUNK_TOGGLE));
     else if (kept < all)
         strbuf_addf(&text, "approves %zu of %zu hunks%s", kept, all, write->edited ? " of your version" : "");
     else
