@@ -1,5 +1,5 @@
 #pragma once
-/* The orchestrator: turns a wish into a result, with several scripts if necessary.
+/* The orchestrator: turns a task into a result, with several scripts if necessary.
  *
  * PLAN: one script. If it fails, the author gets the error and writes another, up to `attempts` in all. Each script
  * gets a clean box.

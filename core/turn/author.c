@@ -1,4 +1,4 @@
-/* Lets a model write scripts for a wish, and runs the conversation about them.
+/* Lets a model write scripts for a task, and runs the conversation about them.
  *
  * One thing is in progress at a time: a request to the model, the delay before a retry, or the orchestration that runs
  * the script. The conversation grows by an answer and its result; both are bounded, and so is their number. */

@@ -1,7 +1,7 @@
 #pragma once
-/* The author of an orchestration (sandbox/orchestrator.h): a model that writes scripts for a user's wish.
+/* The author of an orchestration (sandbox/orchestrator.h): a model that writes scripts for a user's task.
  *
- * The model gets the rules for scripts and the wish, and after each script its result: the error with the end of its
+ * The model gets the rules for scripts and the task, and after each script its result: the error with the end of its
  * traceback, for a step also its output. The script is the first fenced block of Python in the answer; an open block
  * extends to the end.
  *
