@@ -184,7 +184,7 @@ refused "ANTHROPIC_API_KEY"
 kt run --workspace ws --model b hello
 refused "config.json:2:" "key_command" "status 3"
 kt run --workspace ws --model c hello
-refused "config.json:3:" 'needs a "model"'
+refused "config.json:3:" 'has no "model"'
 kt doctor
 ok "doctor tells of the key" out "set the environment variable ANTHROPIC_API_KEY"
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","base_url":"http://me:%s@127.0.0.1:1"}}}\n' "$key" >config/keyturn/config.json
