@@ -4,8 +4,8 @@
  * There are two readers of JSON. A record must come back as it went in, and cJSON loses some of it: it turns every
  * number into a double (9007199254740993 is gone at parse time, and call digests with it), cuts strings at \u0000, and
  * refuses a lone surrogate. Here a number keeps its text, values live in an arena and die together, and a parse is one
- * pass without a malloc per node. doc.h, on cJSON, is for Keyturn's own documents and explains which reader to use. Tests and
- * the benchmark compare this reader with cJSON.
+ * pass without a malloc per node. doc.h, on cJSON, is for Keyturn's own documents and explains which reader to use.
+ * Tests and the benchmark compare this reader with cJSON.
  *
  * Strict RFC 8259: no trailing commas, no control characters in strings, valid UTF-8 only, at most JSON_DEPTH_MAX deep.
  * `\u0000` is refused, because every text in the program is a C string. A lone surrogate escape reads as U+FFFD. */
