@@ -275,8 +275,8 @@ static void nothing_done(uv_work_t *request, int status)
     (void)status;
 }
 
-/* libuv reads the pool size from the environment when the first work starts. Start one here, then unset the variable, so
- * that children do not inherit it. A value set by the user stays. */
+/* libuv reads the pool size from the environment when the first work starts. Start one here, then unset the variable,
+ * so that children do not inherit it. A value set by the user stays. */
 static void start_pool(void)
 {
     static const char name[] = "UV_THREADPOOL_SIZE";

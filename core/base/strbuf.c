@@ -1,5 +1,5 @@
-/* A byte string that grows (strbuf.h). Invariants: buf points to strbuf_empty exactly while room is 0; otherwise it is from malloc, holds `room` bytes, and
- * len < room. buf[len] is NUL. The shared empty string is never written to. */
+/* A byte string that grows (strbuf.h). Invariants: buf points to strbuf_empty exactly while room is 0; otherwise it is
+ * from malloc, holds `room` bytes, and len < room. buf[len] is NUL. The shared empty string is never written to. */
 
 #include "strbuf.h"
 #include "err.h"

@@ -32,11 +32,11 @@ enum walk_order {
 
 struct walk_options {
     enum walk_order order;
-    int max_depth;                /* entries are less deep than this; 0: WALK_DEPTH_MAX */
-    size_t max_names;             /* sorted orders read about as many names of one folder; 0: all */
-    bool unlock;                  /* open folders that a program closed; only in our own trees, not WALK_BREADTH_FIRST */
-    bool relock;                  /* close them again when the walk leaves them */
-    bool skip_git;                /* leave out entries named ".git" */
+    int max_depth;    /* entries are less deep than this; 0: WALK_DEPTH_MAX */
+    size_t max_names; /* sorted orders read about as many names of one folder; 0: all */
+    bool unlock;      /* open folders that a program closed; only in our own trees, not WALK_BREADTH_FIRST */
+    bool relock;      /* close them again when the walk leaves them */
+    bool skip_git;    /* leave out entries named ".git" */
     const atomic_bool *cancelled; /* may be NULL */
 };
 

@@ -180,9 +180,9 @@ static void finish_look(struct output_wait *waiter, struct output_lines *lines)
         strbuf_set_len(&seen->output, seen->output.len - 1); /* the newline of the last line */
 }
 
-/* Collects the complete lines since the previous look. Returns true if the wait is over: the program exited, fell silent
- * for SESSION_SETTLE_MS, printed SESSION_SEEN_BYTES, or the time is up. Only then is the unfinished last line added;
- * adding it earlier would return the same text twice. */
+/* Collects the complete lines since the previous look. Returns true if the wait is over: the program exited, fell
+ * silent for SESSION_SETTLE_MS, printed SESSION_SEEN_BYTES, or the time is up. Only then is the unfinished last line
+ * added; adding it earlier would return the same text twice. */
 bool output_wait_look(struct output_wait *waiter, struct output_lines *lines, int64_t now_us)
 {
     struct session_seen *seen = &waiter->seen;

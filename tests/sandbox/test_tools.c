@@ -76,8 +76,7 @@ TEST_WITH(wrong_tool_lists_are_refused, set_up, tear_down)
     harness_rig_start(&rig);
     says_with("[\"look\",\"burn\"]", "emit_result(1)",
               "error There is no tool burn (known: look, see, note, fetch)\ndone\n");
-    says_with("[\"LIMIT\"]", "emit_result(1)",
-              "error There is no tool LIMIT (known: look, see, note, fetch)\ndone\n");
+    says_with("[\"LIMIT\"]", "emit_result(1)", "error There is no tool LIMIT (known: look, see, note, fetch)\ndone\n");
     says_with("\"look\"", "emit_result(1)", "error tools must be a list of names, not string\ndone\n");
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
