@@ -1,5 +1,5 @@
-/* Answers that are too much: none of it runs, nothing of it fills the journal, and the loop is not kept busy. The meter
- * of the loop (core/base/loop_meter.h) is on, so the largest answers that are taken are tried too. */
+/* Tests answers that are too large: none of their calls run, they do not fill the journal, and they do not block the
+ * loop. The meter of the loop (core/base/loop_meter.h) is on, so the test also sends the largest accepted answers. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -40,7 +40,7 @@ static void begin(struct turn_rig *rig)
     turn_rig_open(rig);
 }
 
-/* It failed at once, for good, and nothing of it was done. */
+/* The request failed at once and finally, and none of its calls ran. */
 static void check_refused(struct turn_rig *rig, const char *why)
 {
     turn_rig_turn(rig, "go");
@@ -103,10 +103,11 @@ TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
     check_refused(&rig, "more than 20000 values");
 }
 
-/* The largest answers that are taken: the meter is what looks at them. */
+/* The largest accepted answers: the meter checks them. */
 TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
 {
-    CLEANUP(free) char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* in the record 12 for 8 */
+    CLEANUP(free)
+    char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* the record has 12 bytes for 8 */
     CLEANUP(free) char *controls = fill(MODEL_BYTES_MAX / 6 - 100, "\x7f");
     CLEANUP(free) char *del = xasprintf("{\"path\":\"del.txt\",\"content\":\"%s\"}", controls);
     CLEANUP(free) char *content = fill(MODEL_BYTES_MAX - 100, "some words\\n");
@@ -132,7 +133,8 @@ TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
     }
 }
 
-/* Pieces are journaled as they come, and again with the answer. Of a long one only the beginning is told twice. */
+/* Deltas are recorded as they arrive, and again with the answer. Of a long one, only the beginning is recorded twice.
+ */
 TEST(pieces_of_a_long_answer_are_journaled_up_to_a_limit)
 {
     enum { PIECES = 200 };

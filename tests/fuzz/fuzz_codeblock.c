@@ -1,5 +1,5 @@
-/* A start, a newline, an end, a newline, a text. Blocks come in the order of the text, do not overlap, and each is
- * found again, with its fences, in the text. */
+/* Fuzzes the search for code blocks: a start fence, a newline, an end fence, a newline, a text. Blocks have the order
+ * of the text, do not overlap, and each is in the text with its fences. */
 
 #include "base/arena.h"
 #include "base/err.h"

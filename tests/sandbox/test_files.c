@@ -1,4 +1,4 @@
-/* Files that come with a request: where they are put, what a script can do with them, and what is refused. */
+/* Tests files that come with a request: their folder, what a script can do with them, and which are refused. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -41,7 +41,7 @@ TEST_WITH(files_arrive_with_the_content_that_was_sent, set_up, tear_down)
               "result [[0,1,254,255],\"\"]\ndone\n");
 }
 
-/* What "import" finds; nothing of it can take the place of a module that Python has. */
+/* Files that "import" finds; none of them can replace a module of Python. */
 TEST_WITH(a_script_imports_them, set_up, tear_down)
 {
     says_with("[{\"path\":\"json.py\",\"base64\":\"MS8w\"},{\"path\":\"pkg/lib.py\",\"base64\":\"eCA9IDQyCg==\"}]",
