@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tool servers from the command line: what doctor tells of them, a turn without a terminal, and what goes wrong. MCP_SERVERS
-# is the folder of the servers, $1 the program.
+# Tests MCP servers from the command line: the output of doctor, a turn without a terminal, and failures. MCP_SERVERS is
+# the folder of the servers, $1 the program.
 set -u
 program=$(readlink -f "${1:?usage: $0 PROGRAM}")
 servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}/node_modules/@modelcontextprotocol
@@ -72,7 +72,7 @@ has headless events.jsonl '"name":"memory__read_graph"'
 has headless errors.txt 'MCP server gone: failed'
 is "nothing was written" "$(cat ws/a.txt)" alpha
 lacks headless events.jsonl "$MY_TOKEN"
-has headless events.jsonl 'for production' # a word of an entry is no secret
+has headless events.jsonl 'for production' # an argument in the config file is not a secret
 lacks headless errors.txt "$MY_ARGUMENT"
 
 "$program" run --workspace ws --mcp theirs.json --approve allow --model scripted:model.jsonl 'go on' >account.txt 2>&1
@@ -90,7 +90,7 @@ echo '{"mcpServers": {"off": {"command": "no-such-program", "disabled": true}}}'
 "$program" doctor --config other.json >doctor.txt 2>&1
 is "what is switched off does not fail" $? 0
 
-# The user's word about tools stands above what the server says of them, whether it is believed or not.
+# The user's rating of a tool overrides the server's, whether the server is trusted or not.
 cat >effects.json <<JSON
 {"mcpServers": {"f": {"command": "python3", "args": ["$(readlink -f "$here/../support/fake_mcp.py")"], "trust": true,
   "effects": {"echo": "DESTRUCTIVE", "write": "READ_ONLY"}},
@@ -110,7 +110,7 @@ has effects effects.out '"effect":"DESTRUCTIVE"'
 is "the least of all is what it reads" "$(grep -c '"type":"write.proposed".*"call":"e3"' effects.out)" 0
 is "and what the server says itself raises it" "$(grep -c '"type":"write.proposed".*"call":"e4"' effects.out)" 1
 
-# A recording is repeated without its servers: their tools say again what they said, and write what they wrote.
+# A recording is repeated without its servers: the tools answer and write as recorded.
 printf 'alpha\n' >ws/a.txt
 "$program" replay --check --workspace ws events.jsonl >check.txt 2>&1
 is "the recording of a denied write repeats" $? 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Live models from outside, against a server on the loopback: both dialects with a tool call, retries, a stream that breaks
-# off, keys. $1 is the program.
+# Tests live models from outside, against a server on the loopback: both dialects with a tool call, retries, an
+# interrupted stream, keys. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The network of a turn's programs from outside: the config file, real clients in the sandbox, what the record says of it and
-# what replay makes of that. The hosts are services of this machine. $1 is the program.
+# Tests the network of a turn's programs from outside: the config file, real clients in the sandbox, the record and its
+# replay. The hosts are services of this machine. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 

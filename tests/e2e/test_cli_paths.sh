@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Where writes go, from outside: links, protected places without a person, what a write keeps. $1 is the program.
+# Tests where writes go, from outside: links, protected paths without a user, attributes that a write keeps. $1 is the
+# program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -20,7 +21,7 @@ for mode in allow ask deny; do
     for path in .git/hooks/pre-commit docs/pre-commit sub/.git/config .GIT/config .keyturn/rules .git; do
         writes "$path" >m.jsonl
         kt run --headless --workspace ws --model m.jsonl --approve $mode x
-        if [ "$path" = .git ]; then # a folder is no file, protected or not
+        if [ "$path" = .git ]; then # a folder is not a file, protected or not
             ok "$mode $path: exit 0" is 0
             continue
         fi

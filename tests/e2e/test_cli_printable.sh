@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing that is printed holds a raw control, bidirectional control or invisible character, into a pipe or a terminal,
-# whatever text comes in. Recordings of older versions hold them; they still agree, digest by digest. $1 is the program.
+# Tests that no output contains a raw control, bidirectional control or invisible character, in a pipe or a terminal,
+# for any input. Recordings of older versions contain them; every digest still matches. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -8,7 +8,7 @@ set -u
 hostile=$'\u009b31m\u009d0;PWN\u009c\u202egnp\u2066\u200b\u2028\U000e0041\x7f\ufe0f'
 as_json='\u009b31m\u009d0;PWN\u009c\u202egnp\u2066\u200b\u2028\udb40\udc41\u007f\ufe0f'
 
-clean() { # files: of what must not be there, nothing is; in a terminal's output SGR is ours
+clean() { # files: contains no forbidden bytes; output for a terminal may contain SGR
     python3 - "$@" <<'END'
 import re, sys, unicodedata
 bad = {0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x3164, 0xFEFF, 0xFFA0}
@@ -77,8 +77,8 @@ cp "$base/out" printed
 ok "printed: the same values" same_values old.jsonl printed
 kt replay --check --workspace ws printed
 ok "what was printed agrees too" is 0
-# Run again and recorded anew: digests of what is asked and written are those of then.
-# The system prompt is the recorded one: the built-in one has changed since.
+# Running it again and recording it: digests of requests and writes equal the recorded ones. The system prompt comes
+# from the recording, because the built-in one has changed since.
 python3 -c 'import json
 events = map(json.loads, open("old.jsonl"))
 prepared = next(event for event in events if event["type"] == "turn.prepared")

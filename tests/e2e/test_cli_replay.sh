@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recordings from outside: shown, run again, checked, broken, hostile, and the plain account. $1 is the program.
+# Tests recordings from outside: show, run again, check, damaged ones, hostile ones, and plain text. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -267,7 +267,7 @@ for file in "$source"/fixtures/*.jsonl; do
     ok "$name: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 
-# One transcript with everything in it, told in every dress.
+# One transcript with every event, in every format.
 
 begin "the account"
 kt replay "$source/tests/e2e/account/all.jsonl"

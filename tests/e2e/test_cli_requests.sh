@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Requests to the model, from outside: secrets, the system prompt and the choice of the model. $1 is the program.
+# Tests requests to the model, from outside: secrets, the system prompt and the choice of the model. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 

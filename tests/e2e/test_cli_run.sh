@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs from outside: prompts, writes, events, ends of every kind, signals, output that fails, the demo. $1 is the program.
+# Tests runs from outside: prompts, writes, events, every kind of end, signals, failing output, the demo. $1 is the
+# program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -107,8 +108,8 @@ ok "headless, failed: says why" err "the recording ends here"
 
 begin "interrupted"
 latency=60000 script_reads >slow.jsonl
-for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already answered
-    : >"$base/out" # what the last one said must not count
+for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already handled
+    : >"$base/out" # the output of the last run must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -122,7 +123,7 @@ for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already
     ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
 done
 for signal in TERM:143 HUP:129; do
-    : >"$base/out" # what the last one said must not count
+    : >"$base/out" # the output of the last run must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -191,7 +192,7 @@ ok "the shipped one or a clear error" test "$status" -eq 0 -o "$status" -eq 2
 
 begin "limits of the shell"
 script_reads >m.jsonl
-limited() { # ulimit's words: status, $base/out, $base/err
+limited() { # arguments of ulimit: status, $base/out, $base/err
     (ulimit $1 && exec timeout 60 "$program" run --workspace ws --model m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
     status=$?
 }

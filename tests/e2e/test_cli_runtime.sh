@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Programs of a turn from outside: a whole session with its workspace, what replay makes of it, what is left when it ends and
-# when it is killed, and what the config file may say. $1 is the program.
+# Tests programs of a turn from outside: a whole session with its workspace, its replay, the leftovers after an end and
+# after a kill, and the config file. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
 call() { printf '{"id":"%s","name":"%s","arguments":%s}' "$1" "$2" "$3"; }
 places() { find "$XDG_CACHE_HOME/keyturn/workspaces" -mindepth 1 2>/dev/null; }
 nothing_left() { [ -z "$(places)" ]; }
-await() { # command…: until it holds
+await() { # command…: until it succeeds
     local i
     for i in $(seq 3000); do
         "$@" && return 0
@@ -15,7 +15,7 @@ await() { # command…: until it holds
     done
     return 1
 }
-own=$$ # another run of this test sleeps for other times
+own=$$ # another run of this test uses other times
 sleeps() { pgrep -f "sleep $1\$" >/dev/null; }
 gone() { ! sleeps "$1"; }
 
@@ -145,7 +145,7 @@ refused "config.json:2:" "the engine ssh cannot run programs: the workspace is n
 kt doctor
 ok "doctor says so too" out '"workspace.engine": the engine ssh cannot run programs'
 
-# Programs get what the config file gives them and nothing else of ours; what came from our environment is in no record.
+# Programs get the variables of the config file and none of ours; values from our environment are not recorded.
 begin "variables"
 mkdir -p config/keyturn
 printf '{"workspace": {"env": {"MODE": "fast", "API": "${MY_TOKEN}"}}, "secrets": ["OTHER_KEY"]}' >config/keyturn/config.json
@@ -167,7 +167,7 @@ printf '{"workspace": {"env": {\n"API": "a${}"}}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" '"workspace.env.API" has a ${} without the name of a variable'
 
-# Where nothing holds a program, nothing runs that nobody has allowed.
+# Without a sandbox, nothing runs that the user has not allowed.
 begin "no walls"
 mkdir -p config/keyturn
 printf '{"workspace": {"engine": "none"}}' >config/keyturn/config.json
@@ -192,7 +192,7 @@ ok "decided before" out '"decision":"approved","by":"policy"'
 kt replay --check --workspace ws r.jsonl
 ok "the recording agrees" is 0
 
-# What doctor says of programs it has tried.
+# The output of doctor about programs that it has tested.
 begin "doctor runs a program"
 mkdir -p config/keyturn bin
 doctor_with() { # engine
@@ -239,7 +239,7 @@ ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is not a command 
 ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is not a command name'
 ok "and no other" no_out '"make"'
 
-# A project that somebody else made: its skills are in it, or they are none.
+# A project from an unknown author: its skills are files inside it, or they are ignored.
 begin "skills that lead out"
 mkdir -p ws/.keyturn/skills other config/keyturn/skills
 printf -- '---\nname: priv\ndescription: Of another project\n---\n' >other/SKILL.md

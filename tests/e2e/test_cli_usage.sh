@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command line: help, wrong usage, models, config, folders, doctor. $1 is the program.
+# Tests the command line: help, wrong usage, models, config, folders, doctor. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# keyturn exec and keyturn engines from outside: a real harness in a real sandbox. $1 is the program.
+# Tests keyturn exec and keyturn engines from outside: a real harness in a real sandbox. $1 is the program.
 set -u
 program=$(readlink -f "${1:?usage: test_exec.sh PROGRAM}")
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-exec-XXXXXX")
@@ -37,7 +37,7 @@ err() { grep -qF -- "$1" err; }
 last() { [ "$(tail -n 1 out)" = "$1" ]; }
 one_error() { [ "$(wc -l <err)" -eq 1 ] && grep -q '^keyturn: ' err; }
 quiet() { [ ! -s err ]; }
-none_left() { # processes, and rooms
+none_left() { # processes, and temporary folders
     for _ in $(seq 100); do
         [ -z "$(pgrep -f "$base/cache")" ] && [ -z "$(ls "$base/cache/keyturn/boxes")" ] && return
         sleep 0.05
@@ -76,7 +76,7 @@ kt exec --max-output 2000 - <<<'print("x" * 100000)'
 ok "too much" is 1
 ok "names the limit" err "2000 bytes"
 ok "and no more came out" test "$(wc -c <out)" -le 2000
-for _ in 1 2 3 4 5 6 7 8 9 10; do # at times all of it comes at once
+for _ in 1 2 3 4 5 6 7 8 9 10; do # all of it may arrive at once
     kt exec --max-output 300 - <<<$'emit_result(1)\nprint("x" * 5000)'
     is 0 || break
 done
@@ -86,7 +86,7 @@ ok "on one line as well" test "$(wc -l <err)" -eq 1
 kt exec - <<<'import os; os._exit(0)'
 ok "leaving is no success" is 1
 
-# What a script is
+# The sources of a script
 printf '# coding: latin-1\nx = 1\nemit_result("\xe9")\n' >latin.py
 kt exec latin.py
 ok "not UTF-8 is refused" is 2
@@ -124,7 +124,7 @@ TXT
 kt replay --execute --headless --tools helpers project.jsonl
 ok "with copies of its files, and the tool it named" out '"final_data":[1,true,7,false]'
 
-# What a script can reach
+# Isolation of a script
 kt exec - <<<'import os; emit_result(sorted(k for k in os.environ if k.startswith(("KEYTURN", "XDG", "LC_", "SSH"))))'
 ok "nothing of our environment" out '"data":[]'
 export API_TOKEN=open-sesame
@@ -148,7 +148,7 @@ kt exec --secret A=B - <<<'emit_result(1)'
 ok "what is no name" is 2
 ok "gets one advice" err 'invalid secret name "A=B"; use the name of an environment variable'
 ok "and no other" test "$(grep -o '(' err | wc -l)" -eq 1
-# In a turn the model names them: it has those that were declared, and no others.
+# In a turn the model selects secrets: the script gets those that were declared, and no others.
 mkdir ws
 cat >m.jsonl <<'END'
 {"type":"session.started","v":1,"model":{"provider":"scripted","name":"m"}}
@@ -220,7 +220,7 @@ ok "lines that end as on a terminal" err "before it was ready: no way (keyturn e
 kt exec --engine bwrap:there - <<<'emit_result(1)'
 ok "a host for an engine that has none" is 2
 ok "is not passed over" err "keyturn: sandbox 'bwrap:there': bwrap runs on this machine only"
-# A harness that was built with sanitizers must have all the memory it asks for: what holds is then a little less.
+# A harness with sanitizers must get all the memory it requests: fewer layers apply then.
 refused="memory, processes, network, files, tools, native" verdict=works
 if grep -q __asan_init "$(dirname "$program")/keyturn-harness"; then
     refused="processes, network, files, tools, native; NOT refused: memory" verdict=weak
@@ -254,7 +254,7 @@ ok "how it went" grep -q '^failed in .* sandbox bwrap$' out
 
 # Ends
 kill_and_look() { # signal
-    : >out # what the one before said is not this one's
+    : >out # not the output of the run before
     setsid "$program" exec - >out 2>err <<<'emit_log("running")
 import time
 time.sleep(100)' &
@@ -283,7 +283,7 @@ ok "terminated" is 143
 kill_and_look KILL
 kt exec - <<<'emit_result(1)'
 ok "and the next removes the rooms" none_left
-# Killed while the sandbox is only about to begin, at many instants: its processes name this folder.
+# Killed while the sandbox is starting, at many instants: its processes have this folder in their command line.
 mkdir -p early
 for i in $(seq 60); do
     "$program" exec --tools early - <<<'emit_result(1)' >/dev/null 2>&1 &

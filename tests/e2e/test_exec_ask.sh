@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# keyturn exec --ask from outside: a model writes scripts, a real sandbox runs them. $1 is the program.
+# Tests keyturn exec --ask from outside: a model writes scripts, a real sandbox runs them. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -141,7 +141,7 @@ ok "what to do" grep -q '^keyturn: the model failed: .*(.*key' "$base/err"
 ok "without the key" test "$(cat "$base/out" "$base/err" | grep -c "$MY_KEY")" = 0
 
 begin "signals"
-cancel() { # signal, answer, what is waited for: the run of a script, or the model
+cancel() { # signal, answer, and what the program waits for: the run of a script, or the model
     serve "$2"
     : >"$base/out"
     setsid "$program" exec --ask x >"$base/out" 2>"$base/err" </dev/null &

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hostile tool servers from outside: whatever a server sends, the call has its outcome and the turn its end. ctest sets the
-# meter of the loop, so a callback that takes too long aborts the program. $1 is the program.
+# Tests hostile MCP servers from outside: for anything a server sends, the call has an outcome and the turn ends. ctest
+# sets the meter of the loop, so a callback that takes too long aborts the program. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Hostile models from outside: whatever a server streams, the turn ends, at once and for good, nothing of it runs, and the
-# record stays small. ctest sets the meter of the loop, so a callback that takes too long aborts the program. $1 is the
-# program.
+# Tests hostile models from outside: for anything a server streams, the turn ends, at once and finally, no call of it
+# runs, and the record stays small. ctest sets the meter of the loop, so a callback that takes too long aborts the
+# program. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -83,7 +83,8 @@ ok "it says which" out "the answer exceeds 1 MiB"
 begin "SIGINT is heard while it floods"
 serve_hostile comments:0
 sed -i 's/"model": "x"}/"model": "x", "answer_mb": 4096}/' config/keyturn/config.json
-# In the foreground: else the signal comes twice, to it and to its group, and the second one ends it at once.
+# In the foreground: otherwise the signal reaches the program twice, once through its group, and the second one ends it
+# at once.
 timeout --foreground -s INT 1 "$program" run --headless --workspace ws "Go." >"$base/out" 2>"$base/err" </dev/null
 ok "the turn was cancelled" out '"status":"cancelled"'
 

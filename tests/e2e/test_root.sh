@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# keyturn as root: who sandboxed code is, that ordinary programs work, and what is said where it cannot be. $1 is the program.
+# Tests keyturn as root: the user of sandboxed code, ordinary programs, and the message if there is no such user. $1 is
+# the program.
 set -u
 program=$(readlink -f "${1:?usage: test_root.sh PROGRAM}")
 source=$(readlink -f "$(dirname "$0")/..")
@@ -34,11 +35,11 @@ ok "and root" out 'runs as uid 0'
 "$program" doctor >out 2>&1
 ok "doctor says so" out "root's sandboxes run as uid $uid"
 
-# Where no user namespace can be made, the reason and a way out are told.
+# Without user namespaces, doctor names the cause and a fix.
 python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
 ok "without user namespaces" out "the sandbox's user cannot create a user namespace on this machine (raise user.max_user_namespaces"
 
-# Root of a user namespace: another user where it has one, and else not taken for one that can become so.
+# Root of a user namespace: uses another mapped user if one exists; otherwise it does not try to become one.
 place=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-userns-XXXXXX")
 trap 'rm -rf "$base" "$place"' EXIT
 mkdir "$place/home"
@@ -59,13 +60,13 @@ ok "not where groups cannot be left" not out '"uid":'
 inside "0 0 1" allow "$place/keyturn" doctor
 ok "nor where root is all there is" out "sandboxes run as uid 0: this user namespace has no uid $uid"
 
-# A script whose tools only root may read.
+# A script whose tools only root can read.
 mkdir tools
 printf 'def twice(n):\n    return 2 * n\n' >tools/twice.py
 "$program" exec --tools tools - <<<'emit_result(twice(21))' >out 2>&1
 ok "tools of root's alone can be used" out '"data":42'
 
-# Ordinary programs, in a workspace below folders of root's alone.
+# Ordinary programs, in a workspace below folders that only root can enter.
 mkdir work
 cat >commands <<'SH'
 set -e

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Another model in the middle of a session, in a real terminal. $1 is the program, $2… are the cases to run (default: all).
+# Tests changing the model during a session, in a real terminal. $1 is the program, $2… are the cases to run (default:
+# all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 . "$(dirname "$0")/serving.sh"
 
-# Two models whose answers are in files, so that they can be told apart.
+# Two models whose answers are in files, so that the test can distinguish them.
 two_models() {
     mkdir -p "$home/config/keyturn"
     for name in first second; do
@@ -60,7 +61,7 @@ case_choose() {
     sees 'status=0'
 }
 
-# From one provider's dialect to the other's: what was said goes along, in the words of the one that is asked.
+# From one provider's dialect to the other's: the request has the conversation so far, in the new dialect.
 case_change_provider() {
     begin change_provider 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
     serve_model "$home" "SAY:Here I am." "CALL" "SAY:Here I am again."
@@ -93,7 +94,7 @@ case_change_provider() {
     check "no key is recorded" test -z "$(grep -l 0123456789 "$home/rec.jsonl")"
 }
 
-# The same in the middle of a turn, in both directions: a call that one of them made is the other's to read, with its result.
+# The same in the middle of a turn, in both directions: each model reads the calls of the other, with their results.
 case_change_within() {
     begin change_within 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
     serve_model "$home" CALL 'CALL:list_dir:{"path": "."}' "SAY:All is seen."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A live model in a real terminal: its answer and its cost, the countdown when it fails, and the key that ends either at
-# once. $1 is the program, $2… are the cases to run (default: all).
+# Tests a live model in a real terminal: its answer and its cost, the countdown after a failure, and the key that
+# cancels either at once. $1 is the program, $2… are the cases to run (default: all).
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/terminal.sh"
@@ -53,7 +53,7 @@ case_cancel() {
     good
 }
 
-# A key that takes its time: the screen is there and obeys meanwhile.
+# A slow key command: the screen appears and reacts meanwhile.
 case_slow_key() {
     begin slow_key 80x24
     serve TEXT

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Scripts of a turn in a real terminal, run by a real harness in a real sandbox: what they told below their call and in full,
-# where one failed, the sandbox itself, and a script that somebody changes before it runs.
-# $1 is the program, $2… are the cases to run (default: all).
+# Tests scripts of a turn in a real terminal, run by a real harness in a real sandbox: their output below their call and
+# in full, a failing line, the sandbox dialog, and a script that the user edits before it runs. $1 is the program, $2…
+# are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
-run_script() { # id script (JSON's text): a call
+run_script() { # id script (as JSON text): a call
     printf '{"id":"%s","name":"run_script","arguments":{"script":"%s","timeout":30}}' "$1" "$2"
 }
 telling='# Count what there is.\nprint(\"looking around\")\nemit_log(\"half of it\", \"warning\")\nemit_intermediate(\"seen\", [3, 4])\nprint(\"all of it\")\nemit_result({\"sum\": 7})\n'
@@ -55,7 +55,7 @@ case_rows() {
     leave
 }
 
-# The same where there is little room.
+# The same in a small terminal.
 case_rows_small() {
     begin rows_small 80x24
     run_scripts '' "$telling"
@@ -83,7 +83,7 @@ case_inspect() {
     sees 'all of it'
     escape
     sees '!emit_intermediate'
-    # One thing it told, by itself.
+    # One line of its output, by itself.
     keys o
     sees 'half of it'
     keys Down Down
@@ -142,7 +142,7 @@ case_sandbox_at_a_question() {
     sees 'That is all I had to do.'
 }
 
-# One whose tools destroy is shown in full and asked about; the other runs by itself.
+# A script whose tools destroy is shown in full and needs approval; the other one runs without.
 case_destroys() {
     begin destroys 120x40
     mkdir "$home/tools"
@@ -162,7 +162,7 @@ case_destroys() {
     leave
 }
 
-# At its gate: changed, looked at, sent, and what was sent is what ran.
+# At its gate: edited, inspected, sent; the edited script is the one that ran.
 case_edited() {
     begin edited 120x40
     printf '#!/bin/sh\ncp "$1" "%s/edited.$(basename "$1")"\nsed -i "s/looking around/changed by hand/; s/\\"timeout\\": 30/\\"timeout\\": 20/" "$1"\n' \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The terminal itself: sizes, suspending, crashes and signals, colors, locales, kinds of terminals, hostile text.
+# Tests the terminal itself: sizes, suspending, crashes and signals, colors, locales, kinds of terminals, hostile text.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
@@ -41,7 +41,7 @@ case_tiny() {
     sees 'status=0'
 }
 
-tty_state() { # file: what stty says, once the shell is back
+tty_state() { # file: the output of stty, once the shell is back
     typed "stty -a >$1; echo said"
     keys Enter
     file_has "$1" 'intr'
@@ -62,12 +62,12 @@ case_suspend() {
     sees 'That is all I had to do.'
     escape
     keys q
-    sees '!conversation' # the shell said its status when it was stopped
+    sees '!conversation' # the shell printed its status when the program stopped
     tty_state "$home/after"
     check "the terminal is as it was" cmp -s "$home/before" "$home/after"
 }
 
-# The signals that stop who touches the terminal from the background, sent by anybody.
+# The signals that stop a background process at the terminal, sent from outside.
 stop_with() { # signal
     begin "stop_$1" 120x40
     tty_state "$home/before"
@@ -105,7 +105,7 @@ case_crash_abrt() { crash_with ABRT 134; }
 case_kill_term() { crash_with TERM 143; }
 case_kill_hup() { crash_with HUP 129; }
 
-# Every other signal that ends a program: the terminal is given back, and the status still names the signal.
+# Every other signal that ends a program: the terminal is restored, and the status still names the signal.
 case_kill_quit() { crash_with QUIT 131; }
 case_kill_trap() { crash_with TRAP 133; }
 case_kill_usr1() { crash_with USR1 138; }
@@ -120,7 +120,7 @@ case_kill_pwr() { crash_with PWR 158; }
 case_kill_sys() { crash_with SYS 159; }
 case_kill_realtime() { crash_with 40 168; }
 
-# A file that may not grow is an error of the write, not the end of the program.
+# A file at its size limit is an error of the write, not the end of the program.
 case_kill_xfsz() {
     begin kill_xfsz 120x40
     start replay "$source/fixtures/demo.jsonl"
@@ -130,7 +130,7 @@ case_kill_xfsz() {
     sees 'status=0'
 }
 
-# In the middle of a question: the turn is cancelled, the journal closed, nothing written, the terminal given back.
+# During a question: the turn is canceled, the journal closed, nothing written, the terminal restored.
 case_kill_asking() {
     begin kill_asking 120x40
     tty_state "$home/before"
@@ -166,7 +166,7 @@ case_hostile() {
     check "no direction was turned" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
 }
 
-# Keys that could begin an escape sequence which never comes: those after them are heard.
+# Keys that could begin an escape sequence which never comes: the keys after them work.
 case_alt_keys() {
     local bytes
     for bytes in '1b 5d' '1b 50' '1b 58' '1b 5e' '1b 5f' '1b 5b' '1b 4f'; do
@@ -180,7 +180,7 @@ case_alt_keys() {
     done
 }
 
-# No key sends the control that begins a string. One that does all the same does not lock the keyboard for good.
+# No key sends the control that begins a string. A terminal that sends it does not lock the keyboard for good.
 case_unended_string() {
     begin unended_string 120x40
     run_write
@@ -209,7 +209,7 @@ case_c_locale() {
     sees 'status=0'
 }
 
-colors_of() { # of what the program sends: waits for the first frame
+colors_of() { # of the program's output: waits for the first frame
     mux pipe-pane -t it "cat >$home/raw"
     start replay --until 100 "$source/fixtures/demo.jsonl" "${1-}"
     sees '5 budget'
@@ -247,7 +247,7 @@ case_terminals() {
     done
 }
 
-# Terminals whose description stayed where they were installed.
+# Terminals whose description is still at its installed path.
 case_terminals_undescribed() {
     local name
     for name in xterm-kitty alacritty foot xterm-ghostty tmux-unheard-of; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A turn and a recording in a real terminal: stepping, canceling, prompts, replay, fork, the demo.
-# $1 is the program, $2… are the cases to run (default: all).
+# Tests a turn and a recording in a real terminal: stepping, canceling, prompts, replay, fork, the demo. $1 is the
+# program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
@@ -248,7 +248,7 @@ case_demo() {
     check "no folder stays behind" [ -z "$(ls -A "$home/tmp")" ]
 }
 
-# Whoever refuses everything is told what is true then, by the tests too.
+# After all writes are denied, the demo's texts and test results still match the files.
 case_demo_denied() {
     begin demo_denied 120x40
     start demo --record rec.jsonl

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Questions about writes in a real terminal: approve, deny, edit, allow, undo, and what must never answer.
+# Tests questions about writes in a real terminal: approve, deny, edit, allow, undo, and input that must never answer.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
@@ -179,7 +179,7 @@ case_paste_answers_nothing() {
     check "pasted text did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
 }
 
-# A program without walls: $1 is its command as JSON text has it.
+# A program without a sandbox: $1 is its command as JSON text.
 run_command() {
     mkdir -p "$home/config/keyturn"
     printf '{"workspace": {"engine": "none", "env": {"HERE": "%s"}}}' "$home/config" >"$home/config/keyturn/config.json"
@@ -193,7 +193,7 @@ run_command() {
     sees 'n deny'
 }
 
-# A command that is padded so that its end would be far below, and what stands before it like the end of it all.
+# A command padded so that its end would be far below, with a fake end before it.
 case_forged_call() {
     begin forged_call 80x24
     local padded
@@ -223,7 +223,7 @@ case_unseen_call() {
     check "and has run" test -e "$home/config/owned"
 }
 
-# What cannot be brought back is said above what can.
+# The head names changes that cannot be undone above those that can.
 case_left_out() {
     begin left_out 80x24
     mkdir -p "$home/config/keyturn"
@@ -246,7 +246,7 @@ case_left_out() {
     check "what could be was brought" grep -qx x "$home/ws/got/a"
 }
 
-# The hunk that Space would drop stays in sight when the place for it becomes smaller.
+# The hunk that Space would discard stays visible when its pane shrinks.
 case_selected_in_sight() {
     begin selected_in_sight 120x40
     seq 1 180 >"$home/ws/numbers"
@@ -277,7 +277,7 @@ case_selected_in_sight() {
     sees 'That is all I had to do.'
 }
 
-# A question names the place that a link leads to, why it is protected, and what the write cannot keep. A allows nothing.
+# A question names the target of a link, why it is protected, and what the write cannot keep. A allows nothing.
 case_protected() {
     begin protected 120x40
     mkdir -p "$home/ws/.git/hooks"

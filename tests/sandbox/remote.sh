@@ -1,4 +1,4 @@
-# What the tests of engines on other machines share; sourced with the program as $1.
+# Helpers for tests of engines on other machines. A test sources this file with the program as $1.
 set -u
 program=$(readlink -f "${1:?usage: test_NAME.sh PROGRAM}")
 build=$(dirname "$program")
@@ -6,7 +6,7 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-remote-XXXXXX")
 chmod 755 "$base"
 passed=0 failed=0 daemons=()
 export LC_ALL=C.UTF-8 TERM=dumb TMPDIR=$base/tmp XDG_CACHE_HOME=$base/cache XDG_CONFIG_HOME=$base/config
-# A harness that was built with sanitizers must have all the memory it asks for.
+# A harness with sanitizers must get all the memory it requests.
 refused="memory, processes, network, files, tools, native"
 grep -q __asan_init "$build/keyturn-harness" && refused="processes, network, files, tools, native; NOT refused: memory"
 mkdir -p "$TMPDIR"
@@ -58,8 +58,8 @@ no_harness() { [ -z "$(pgrep -f "keyturn-harness --workspace $TMPDIR")" ]; }
 a_harness() { ! no_harness; }
 no_workspace() { [ -z "$(ls "$TMPDIR")" ]; }
 
-# What holds for every engine that is elsewhere. $1: as in --engine; $2: "killed" where a job whose owner died is killed at
-# once, and has no time to remove its workspace.
+# Checks that hold for every remote engine. $1: as in --engine; $2: "killed" if the engine kills a job at once when its
+# owner dies, so that the job cannot remove its workspace.
 try_remote() {
     kt exec --engine "$1" - <<<'import os
 open("x", "w").close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The engine podman against a stand-in that looks at its arguments and runs the harness itself: that the second runtime is
-# tried, that secrets are named and not told, that a container is killed by name. $1 is the program.
+# Tests the engine podman with a stand-in that checks its arguments and runs the harness itself: the second runtime is
+# tried, the arguments have names of secrets but no values, a container is killed by name. $1 is the program.
 source "$(dirname "$0")/remote.sh"
 mkdir "$base/bin" "$base/seen" "$base/tools"
 cat >"$base/bin/podman" <<'TXT'
@@ -23,13 +23,13 @@ done
 shift
 echo "Resource limits are not supported and ignored on cgroups V1 rootless systems" >&2
 mkdir -p "$SEEN/ws"
-# Not one of our group, as a container is not: only podman kill ends it.
+# Not in our process group, like a container: only podman kill ends it.
 setsid "$HARNESS" "$@" --tools "$SEEN" --workspace "$SEEN/ws" <&0 &
 echo $! >"$SEEN/$name"
 wait $!
 TXT
 chmod 755 "$base/bin/podman"
-# What the client may see of our environment is a matter of names.
+# The client gets only variables of certain names from our environment.
 export DOCKER_STAND_IN=1
 sed -i "2i SEEN=$base/seen HARNESS=$build/keyturn-harness" "$base/bin/podman"
 export PATH=$base/bin:$PATH API_TOKEN=open-sesame AWS_SECRET_ACCESS_KEY=not-for-you

@@ -82,7 +82,7 @@ def main(program, tracer, folder):
                          "write"], folder, environment)
     try:
         terminal.run_until(lambda: recorded(record, '"held"'), "the question")
-        terminal.run_for(2)  # a question that has just come takes no answer
+        terminal.run_for(2)  # a new question ignores answers at first
         os.write(terminal.fd, b"y")
         terminal.run_until(lambda: recorded(record, '"turn.finished"'), "the end of the turn")
     finally:
