@@ -47,10 +47,10 @@ hostile_script >m.jsonl
 kt run --headless --approve allow --record r.jsonl --workspace ws --model m.jsonl "do $hostile"
 ok "exit 0" is 0
 ok "headless" clean "$base/out" "$base/err"
-ok "it is all there" out "do $as_json"
+ok "all text is present" out "do $as_json"
 ok "the arguments too" out "\"content\":\"$as_json"
 ok "the record" clean r.jsonl
-ok "what was printed is what was recorded" cmp -s "$base/out" r.jsonl
+ok "the output equals the record" cmp -s "$base/out" r.jsonl
 ok "the file has the real bytes" test "$(cat ws/new.txt)" = "$hostile"
 rm ws/new.txt
 on_tty "$(printf '%q ' "$program" run --headless --approve allow --workspace ws --model m.jsonl "do $hostile")"
@@ -66,17 +66,17 @@ both "replay --headless" replay --headless r.jsonl
 
 begin "a recording of an older version"
 cp -r "$source/tests/e2e/printable/." .
-ok "holds them as they are" grep -qaF $'\u009b31m' old.jsonl
+ok "contains the raw bytes" grep -qaF $'\u009b31m' old.jsonl
 kt replay --check --workspace ws old.jsonl
-ok "it agrees" is 0
+ok "the check agrees" is 0
 ok "and says so" out "agree"
 kt replay --headless old.jsonl
 ok "printed: exit 0" is 0
 ok "printed: escaped" clean "$base/out" "$base/err"
 cp "$base/out" printed
-ok "printed: the same values" same_values old.jsonl printed
+ok "printed: equal values" same_values old.jsonl printed
 kt replay --check --workspace ws printed
-ok "what was printed agrees too" is 0
+ok "the printed recording agrees too" is 0
 # Running it again and recording it: digests of requests and writes equal the recorded ones. The system prompt comes
 # from the recording, because the built-in one has changed since.
 python3 -c 'import json
@@ -86,7 +86,7 @@ open("system.txt", "w").write(prepared["messages"][0]["text"])'
 kt run --headless --approve allow --record new.jsonl --workspace ws --system system.txt --model old.jsonl $'Again: \u009b5m\u202e'
 digests() { python3 -c 'import re, sys
 print(sorted(re.findall(r"\"[a-z_]*(?:digest|hash|old_sha|new_sha|sha256)[a-z_]*\":\"([0-9a-f]{32,})\"", open(sys.argv[1]).read())))' "$1"; }
-ok "there are digests" test "$(digests old.jsonl)" != "[]"
+ok "the recording has digests" test "$(digests old.jsonl)" != "[]"
 ok "digests stay" test "$(digests old.jsonl)" = "$(digests new.jsonl)"
 
 begin "scripts"

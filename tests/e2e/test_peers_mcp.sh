@@ -14,7 +14,7 @@ meets() { # kind outcome
     { head_lines "Go." && answer 1 "I go." '{"id":"c1","name":"h__go","arguments":{"a":"x"}}' && answer 2 "Gone." ""; } >model.jsonl
     kt run --headless --approve allow --model scripted:model.jsonl --workspace ws "Go."
     ok "exit 0" is 0
-    ok "its outcome" out "\"outcome\":\"$2\""
+    ok "it has an outcome" out "\"outcome\":\"$2\""
     ok "the turn ended" out '"status":"done"'
 }
 meets none result

@@ -26,14 +26,14 @@ not() { ! "$@"; }
 out() { tr -s ' \n' ' ' <out | grep -qF -- "$1"; }
 
 "$program" engines bwrap >out 2>&1
-ok "it says who" out "runs as uid $uid"
+ok "engines prints the uid" out "runs as uid $uid"
 "$program" engines --json bwrap >out 2>&1
-ok "in JSON too" out "\"uid\":$uid"
+ok "JSON has it too" out "\"uid\":$uid"
 "$program" engines none >out 2>&1
-ok "none is unsafe" out 'UNSAFE: '
-ok "and root" out 'runs as uid 0'
+ok "engine none is unsafe" out 'UNSAFE: '
+ok "and runs as root" out 'runs as uid 0'
 "$program" doctor >out 2>&1
-ok "doctor says so" out "root's sandboxes run as uid $uid"
+ok "doctor prints it too" out "root's sandboxes run as uid $uid"
 
 # Without user namespaces, doctor names the cause and a fix.
 python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
@@ -52,19 +52,19 @@ inside() { # map, allow or deny, command…
         python3 "$source/support/in_userns.py" "$@" >out 2>&1
 }
 inside "0 100000 65536" allow "$place/keyturn" engines --json bwrap
-ok "a namespace with many users has another one" out "\"uid\":$uid"
+ok "a namespace with many users uses another one" out "\"uid\":$uid"
 inside "0 100000 65536" allow "$place/keyturn" doctor
-ok "as doctor says" out "root's sandboxes run as uid $uid"
+ok "doctor prints it" out "root's sandboxes run as uid $uid"
 inside "0 100000 65536" deny "$place/keyturn" engines --json bwrap
-ok "not where groups cannot be left" not out '"uid":'
+ok "not if groups cannot be changed" not out '"uid":'
 inside "0 0 1" allow "$place/keyturn" doctor
-ok "nor where root is all there is" out "sandboxes run as uid 0: this user namespace has no uid $uid"
+ok "nor if only root is mapped" out "sandboxes run as uid 0: this user namespace has no uid $uid"
 
 # A script whose tools only root can read.
 mkdir tools
 printf 'def twice(n):\n    return 2 * n\n' >tools/twice.py
 "$program" exec --tools tools - <<<'emit_result(twice(21))' >out 2>&1
-ok "tools of root's alone can be used" out '"data":42'
+ok "tools that only root can read work" out '"data":42'
 
 # Ordinary programs, in a workspace below folders that only root can enter.
 mkdir work
@@ -95,7 +95,7 @@ grep '"type":"tool.finished"' events >out
 for word in 65534 made committed forked again moved ended; do
     ok "a program: $word" out "$word"
 done
-ok "what is brought back is root's" test "$(stat -c %u:%g work/o)" = 0:0
+ok "copied files belong to root" test "$(stat -c %u:%g work/o)" = 0:0
 ok "with its content" test "$(cat work/o)" = mine
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -34,7 +34,7 @@ case_ends() {
     escape
     keys q
     sees 'status=0'
-    check "nothing failed but the programs" [ "$(grep -c '"outcome":"result"' "$home/rec.jsonl")" = 5 ]
+    check "only the programs failed" [ "$(grep -c '"outcome":"result"' "$home/rec.jsonl")" = 5 ]
     start replay rec.jsonl
     sees 'read only'
     keys g x x x 3 z

@@ -41,7 +41,7 @@ case_deny_and_approve() {
     sees '+ BETA'
     keys n
     sees '+ two'
-    check "the denied one was not made" grep -qx beta "$home/ws/a.txt"
+    check "the denied file does not exist" grep -qx beta "$home/ws/a.txt"
     keys y
     sees 'That is all I had to do.'
     file_has "$home/ws/new.txt" two
@@ -68,10 +68,10 @@ case_call_without_a_diff() {
     sees '"fine"'
     keys A
     sees 'That is all I had to do.' # the third needed no approval
-    check "the approved one was made" test -d "$home/ws/fine"
-    check "the one after it was allowed" test -d "$home/ws/finer"
-    check "by what was allowed" grep -q '"decision":"approved","by":"policy"' "$home/rec.jsonl"
-    check "the denied one was not" test ! -e "$home/ws/sub"
+    check "the approved call ran" test -d "$home/ws/fine"
+    check "the next call was allowed" test -d "$home/ws/finer"
+    check "by the rule" grep -q '"decision":"approved","by":"policy"' "$home/rec.jsonl"
+    check "the denied call did not run" test ! -e "$home/ws/sub"
     escape
     keys q
     sees 'status=0'
@@ -104,7 +104,7 @@ case_waits_with_a_screen() {
     sees 'ready, 14 tools'
     keys q
     sees 'status=130'
-    check "no recording was begun" test ! -e "$home/rec.jsonl"
+    check "no recording was started" test ! -e "$home/rec.jsonl"
     typed clear
     keys Enter
     sees '!status='
@@ -172,7 +172,7 @@ case_comes_later() {
     keys y
     sees 'That is all I had to do.'
     file_has "$home/ws/new.txt" two
-    check "the recording has them from then on" grep -q '"type":"tools.changed".*"added":\["fs__' "$home/rec.jsonl"
+    check "the recording has its tools from then on" grep -q '"type":"tools.changed".*"added":\["fs__' "$home/rec.jsonl"
     escape
     keys q
     sees 'status=0'
@@ -211,9 +211,9 @@ case_tools_change() {
     typed 'now the new one'
     keys Enter
     sees 'That is all I had to do.'
-    check "the recording tells of it" grep -q '"type":"tools.changed".*"added":\["f__new"\]' "$home/rec.jsonl"
-    check "what it lost too" grep -q '"type":"tools.changed".*"removed":\["f__plain"\]' "$home/rec.jsonl"
-    check "the new one answered" grep -q '"call":"c2".*did new' "$home/rec.jsonl"
+    check "the recording has the new tools" grep -q '"type":"tools.changed".*"added":\["f__new"\]' "$home/rec.jsonl"
+    check "and the removed ones" grep -q '"type":"tools.changed".*"removed":\["f__plain"\]' "$home/rec.jsonl"
+    check "the new tool answered" grep -q '"call":"c2".*did new' "$home/rec.jsonl"
     escape
     keys q
     sees 'status=0'
@@ -234,7 +234,7 @@ case_names_a_file() {
     sees '- gamma'
     keys y
     sees 'That is all I had to do.'
-    check "it is gone" test ! -e "$home/ws/a.txt"
+    check "the file is deleted" test ! -e "$home/ws/a.txt"
     escape
     keys q
     sees 'status=0'
@@ -254,9 +254,9 @@ case_live_model() {
     keys n
     sees 'All seen.'
     check "denied by key" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
-    check "nothing was written" grep -qx beta "$home/ws/a.txt"
+    check "no file was written" grep -qx beta "$home/ws/a.txt"
     check "the model was offered the tools" grep -q '"name":"fs__write_file"' "$home/asked/1.request"
-    check "it was told" grep -q 'the user denied the write' "$home/asked/2.request"
+    check "the model got the denial" grep -q 'the user denied the write' "$home/asked/2.request"
     stop_model
 }
 

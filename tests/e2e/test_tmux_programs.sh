@@ -113,7 +113,7 @@ case_hostile() {
     sees '^[[31mred^[[2J'
     sees 'keyturn  replay hostile'
     check "no title was set" [ "$(mux display-message -p -t $pane '#{pane_title}')" != owned ]
-    check "nothing was copied" bash -c "! '$(command -v tmux)' -S '$base/socket' show-buffer 2>/dev/null | grep -q hello"
+    check "no clipboard was written" bash -c "! '$(command -v tmux)' -S '$base/socket' show-buffer 2>/dev/null | grep -q hello"
     keys q
     sees 'status=0'
 }
@@ -134,15 +134,15 @@ case_no_walls() {
     sees '| touch $HERE/one'
     sees 'No sandbox: this command can change your files.'
     sees 'y approve'
-    check "nothing has run" test ! -e "$home/config/one"
+    check "no program has run" test ! -e "$home/config/one"
     keys y
     sees 'waiting for approval: run_code'
     sees '| touch $HERE/two'
     sees 'y approve'
-    check "what was allowed has run" test -e "$home/config/one"
+    check "the allowed program has run" test -e "$home/config/one"
     keys n
     sees 'That was it.'
-    check "what was denied has not" test ! -e "$home/config/two"
+    check "the denied program has not" test ! -e "$home/config/two"
     escape
     keys q
     sees 'status=0'
@@ -250,7 +250,7 @@ case_held() {
     sees 'killed'
     escape
     sees 'They are there.'
-    check "the turn was not cancelled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
+    check "the turn was not canceled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
     keys q
     sees 'status=0'
 }
@@ -306,8 +306,8 @@ case_unseen() {
     sees 'type: seen'
     keys Enter
     sees 'exit 0'
-    check "it is recorded that something was typed" grep -q 'not echoed' "$home/rec.jsonl"
-    check "what was typed is in no record" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
+    check "the input is recorded as an event" grep -q 'not echoed' "$home/rec.jsonl"
+    check "the typed text is not recorded" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
     escape
     keys q
     sees 'status=0'
@@ -416,7 +416,7 @@ case_stays() {
     before=$(screen | grep -n '│ 199')
     thousands=$(screen | grep -o '[0-9]*,[0-9]* lines' | cut -d, -f1)
     sees "$((thousands + 2)),"
-    check "the same lines are in sight" [ "$before" = "$(screen | grep -n '│ 199')" ]
+    check "the same lines are visible" [ "$before" = "$(screen | grep -n '│ 199')" ]
     keys x
     sees 'End program p1'
     keys y

@@ -137,7 +137,7 @@ case_sandbox_at_a_question() {
     keys y
     escape
     sees '![sandbox]'
-    check "the table took the key" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    check "the table got the key" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys n
     sees 'That is all I had to do.'
 }
@@ -151,14 +151,14 @@ case_destroys() {
     sees 'waiting for approval: run_script'
     sees '| emit_result(wipe("this"))'
     sees 'y approve'
-    check "nothing has run" bash -c "! grep -q script.event '$home/rec.jsonl'"
+    check "no script has run" bash -c "! grep -q script.event '$home/rec.jsonl'"
     keys y
     sees '| emit_result(wipe("that"))'
     sees 'y approve'
     file_has "$home/rec.jsonl" 'this is gone'
     keys n
     over
-    check "what was denied did not run" bash -c "! grep -q 'that is gone' '$home/rec.jsonl'"
+    check "the denied script did not run" bash -c "! grep -q 'that is gone' '$home/rec.jsonl'"
     leave
 }
 
@@ -177,16 +177,16 @@ case_edited() {
     keys e
     sees '2  print("changed by hand")'
     sees 'Edited the script.'
-    check "the editor had the script" bash -c "head -n 1 '$home'/edited.*.py | grep -qx '# Count what there is.'"
+    check "the editor showed the script" bash -c "head -n 1 '$home'/edited.*.py | grep -qx '# Count what there is.'"
     keys E
     sees 'Edited the arguments.'
     sees 'timeout: 20'
-    check "the editor had JSON" bash -c "head -n 1 '$home'/edited.*.json | grep -qx '{'"
+    check "the editor showed JSON" bash -c "head -n 1 '$home'/edited.*.json | grep -qx '{'"
     keys c
     over
-    check "what ran is what was edited" bash -c \
+    check "the edited script ran" bash -c \
         "grep '\"type\":\"tool.started\"' '$home/rec.jsonl' | grep -qF 'changed by hand' && grep '\"type\":\"tool.started\"' '$home/rec.jsonl' | grep -qF '\"timeout\":20'"
-    check "and it printed that" bash -c "grep '\"type\":\"script.event\"' '$home/rec.jsonl' | grep -qF 'changed by hand'"
+    check "and printed the new text" bash -c "grep '\"type\":\"script.event\"' '$home/rec.jsonl' | grep -qF 'changed by hand'"
     check "both edits are recorded" [ "$(grep -c '"type":"edited"' "$home/rec.jsonl")" = 2 ]
     leave
 }

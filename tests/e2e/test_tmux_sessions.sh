@@ -50,7 +50,7 @@ case_running_elsewhere() {
     sees 'status=0'
     pane=second
     sees 'The session has ended'
-    check "it runs no more" grep -q '"running":false' <(sessions_json)
+    check "it no longer runs" grep -q '"running":false' <(sessions_json)
     keys F
     sees 'Forked after event'
     check "in a file of its own" [ "$(ls "$home"/data/keyturn/sessions/*.jsonl | wc -l)" -eq 2 ]
@@ -58,7 +58,7 @@ case_running_elsewhere() {
     keys q
     sees 'status='
     check "each is listed once" [ "$(sessions_json | wc -l)" -eq 2 ]
-    check "with what was asked for first" [ "$(sessions_json | grep -c '"prompt":"change two lines"')" -eq 2 ]
+    check "with its first prompt" [ "$(sessions_json | grep -c '"prompt":"change two lines"')" -eq 2 ]
     check "and what it wrote" [ "$(sessions_json | grep -c '"writes":1')" -eq 2 ]
 }
 
@@ -67,8 +67,8 @@ case_killed() {
     run_kept
     kill -9 "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'status=137'
-    check "it does not run" grep -q '"running":false' <(sessions_json)
-    check "it was cut off" grep -q '"status":"cut off"' <(sessions_json)
+    check "it is not running" grep -q '"running":false' <(sessions_json)
+    check "it was interrupted" grep -q '"status":"cut off"' <(sessions_json)
 }
 
 case_no_model() {
@@ -105,8 +105,8 @@ case_set_up_a_model() {
     keys y
     sees 'The model is mine now.'
     sees 'model: mine'
-    check "the file is there" [ -s "$home/config/keyturn/config.json" ]
-    check "for its owner" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
+    check "the file exists" [ -s "$home/config/keyturn/config.json" ]
+    check "only its owner can read it" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
     typed 'Change it.'
     keys Enter
     sees 'waiting for approval'
@@ -192,7 +192,7 @@ case_fork_in_a_turn() {
     sees 'waiting for approval'
     keys n
     sees 'That is all I had to do.'
-    check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"
+    check "the recording is unchanged" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"
     check "one turn" [ "$(grep -c '"type":"turn.started"' "$home"/data/keyturn/sessions/*.jsonl)" -eq 1 ]
     file_has "$(ls "$home"/data/keyturn/sessions/*.jsonl)" '"type":"turn.finished","status":"done"'
     escape

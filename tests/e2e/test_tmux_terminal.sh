@@ -54,7 +54,7 @@ case_suspend() {
     keys C-z
     sees 'Stopped'
     tty_state "$home/stopped"
-    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    check "the shell has the terminal" cmp -s "$home/before" "$home/stopped"
     typed 'fg'
     keys Enter
     sees 'waiting for approval'
@@ -64,7 +64,7 @@ case_suspend() {
     keys q
     sees '!conversation' # the shell printed its status when the program stopped
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
 }
 
 # The signals that stop a background process at the terminal, sent from outside.
@@ -75,7 +75,7 @@ stop_with() { # signal
     kill -"$1" "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'Stopped'
     tty_state "$home/stopped"
-    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    check "the shell has the terminal" cmp -s "$home/before" "$home/stopped"
     check "the modes are off" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
     typed 'fg'
     keys Enter
@@ -96,8 +96,8 @@ crash_with() { # signal, status
     sees "status=$2"
     sees '!1 conversation'
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
-    check "the cursor is back" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
+    check "the cursor is visible" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
 }
 
 case_crash_segv() { crash_with SEGV 139; }
@@ -138,10 +138,10 @@ case_kill_asking() {
     kill -TERM "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'status=143'
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
-    check "the turn was cancelled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
-    check "the journal is whole" grep -q session.ended "$home/rec.jsonl"
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
+    check "the turn was canceled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
+    check "the journal is complete" grep -q session.ended "$home/rec.jsonl"
 }
 
 case_hostile() {
@@ -163,7 +163,7 @@ case_hostile() {
     mux pipe-pane -t it
     check "no clipboard was written" bash -c "! grep -qaF \$'\\033]52' '$home/raw'"
     check "nothing blinks" bash -c "! grep -qaF \$'\\033[5m' '$home/raw'"
-    check "no direction was turned" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
+    check "no text direction was changed" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
 }
 
 # Keys that could begin an escape sequence which never comes: the keys after them work.
@@ -176,7 +176,7 @@ case_alt_keys() {
         sleep 0.2
         keys n
         sees 'That is all I had to do.'
-        check "nothing was written" grep -qx 3 "$home/ws/numbers"
+        check "no file was written" grep -qx 3 "$home/ws/numbers"
     done
 }
 
@@ -191,7 +191,7 @@ case_unended_string() {
     sleep 0.2
     keys n
     sees 'That is all I had to do.'
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
     keys -H 1b 5d 78
     keys C-c
     keys C-c
@@ -227,7 +227,7 @@ case_no_color() {
 case_truecolor() {
     begin truecolor 120x40 COLORTERM=truecolor
     colors_of "--theme solarized"
-    check "24 bits" grep -qaE $'\033\\[[34]8;2;' "$home/raw"
+    check "24-bit colors" grep -qaE $'\033\\[[34]8;2;' "$home/raw"
 }
 
 case_terminals() {
@@ -242,7 +242,7 @@ case_terminals() {
         keys Down
         keys q
         sees 'status=0'
-        check "nothing of it is left" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q 'conversation\|all keys'"
+        check "no text of it is left" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q 'conversation\|all keys'"
         term=
     done
 }
@@ -269,7 +269,7 @@ case_stray_stderr() {
     pid=$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)
     echo 'stray words' >"/proc/$pid/fd/2"
     file_has "$home/state/keyturn/log" 'stray words'
-    check "the screen is whole" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q stray"
+    check "the screen is intact" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q stray"
     keys n
     sees 'That is all'
 }

@@ -67,29 +67,29 @@ os.mkdir("closed", 0)
 emit_result(sorted(os.listdir(".")))'
     ok "a script" is 0
     ok "in a workspace of its own" out '"data":["closed","x"]'
-    ok "that is removed" until_true 20 no_workspace
+    ok "which is removed" until_true 20 no_workspace
     export API_TOKEN=open-sesame
     kt exec --engine "$1" --secret API_TOKEN - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
     ok "a secret" out '"data":11'
     kt exec --engine "$1" - <<<'import os; emit_result("API_TOKEN" in os.environ)'
-    ok "and none that was not named" out '"data":false'
+    ok "and no undeclared one" out '"data":false'
     mkdir -p "$base/my tools"
     printf 'def double(x):\n    return 2 * x\n' >"$base/my tools/more.py"
     kt exec --engine "$1" --tools "$base/my tools" - <<<'emit_result(double(21))'
-    ok "tools, whatever their folder is called" out '"data":42'
+    ok "tools in a folder of any name" out '"data":42'
     kt exec --engine "$1" - <<<'raise ValueError("no good")'
     ok "a failure" is 1
     ok "and its cause" err "ValueError: no good"
     kt engines --json "$1" </dev/null
-    ok "nothing that must not work works" out "; refused: $refused; "
-    ok "nothing runs on" until_true 20 no_harness
+    ok "every refused attack" out "; refused: $refused; "
+    ok "no harness is left" until_true 20 no_harness
 
     "$program" exec --engine "$1" - >"$base/out" 2>"$base/err" <<<'emit_log("running")
 import time
 time.sleep(100)' &
     local pid=$!
     ok "it runs" until_true 60 grep -q running "$base/out"
-    ok "elsewhere" a_harness
+    ok "on the other machine" a_harness
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     ok "killed with the program" until_true 30 no_harness

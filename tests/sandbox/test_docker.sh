@@ -61,7 +61,7 @@ for _ in $(seq 300); do has '"on' && break; sleep 0.1; done
 kill -9 "$script"
 wait "$script" 2>/dev/null
 for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
-ok "nothing of it is left" test "$(running)" -eq 0
+ok "no container is left" test "$(running)" -eq 0
 
 # The same for a program of a turn.
 mkdir -p "$XDG_CONFIG_HOME/keyturn" "$base/work"
@@ -78,7 +78,7 @@ ok "a command runs there" has '"text":"on'
 kill -9 "$turn"
 wait "$turn" 2>/dev/null
 for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
-ok "nothing of the command is left" test "$(running)" -eq 0
+ok "no container of the command is left" test "$(running)" -eq 0
 
 for test in "$@"; do
     "$test" '*' docker localhost/keyturn-harness >"$base/out" 2>&1

@@ -40,7 +40,7 @@ user=$user:$(id -g _keyturn 2>/dev/null || echo "$user")
 kt exec --engine podman --secret API_TOKEN --tools "$base/tools" - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
 ok "a script" is 0
 ok "with its secret" out '"data":11'
-ok "first as it is" test "$(sed -n 1p "$calls" | cut -d' ' -f1-3)" = "run -i --rm"
+ok "first with the default runtime" test "$(sed -n 1p "$calls" | cut -d' ' -f1-3)" = "run -i --rm"
 ok "then with the other runtime" test "$(sed -n 2p "$calls" | cut -d' ' -f1-4)" = "--runtime=runc run -i --rm"
 for argument in --pull=never --read-only --cap-drop=ALL --security-opt=no-new-privileges --network=none \
     "--user $user" "--memory 512m" "--memory-swap 512m" "--pids-limit 32" "--ulimit nofile=1024:1024" \
@@ -48,15 +48,15 @@ for argument in --pull=never --read-only --cap-drop=ALL --security-opt=no-new-pr
     "--volume $base/tools:/tools:ro"; do
     ok "$argument" grep -qF -- " $argument " "$calls"
 done
-ok "no value of a secret among them" test -z "$(grep -F open-sesame "$calls")"
-ok "nothing else of ours" test -z "$(grep -F not-for-you "$base/seen/env")"
+ok "no value of a secret in the arguments" test -z "$(grep -F open-sesame "$calls")"
+ok "no other variable of our environment" test -z "$(grep -F not-for-you "$base/seen/env")"
 killed() { grep -q '^kill keyturn-' "$calls"; }
 ok "killed by name" until_true 10 killed
 no_box() { [ -z "$(pgrep -f "keyturn-harness.*--workspace $base")" ]; }
 ok "and gone" until_true 10 no_box
 kt engines --json podman </dev/null
-ok "a limit that it leaves out is told" out "Resource limits are not supported and ignored"
-ok "and found" out "IGNORES its limit on"
-ok "so it is weak" out '"verdict":"weak"'
-ok "all gone" until_true 10 no_box
+ok "a limit that podman ignores is reported" out "Resource limits are not supported and ignored"
+ok "and measured" out "IGNORES its limit on"
+ok "so the verdict is weak" out '"verdict":"weak"'
+ok "no container is left" until_true 10 no_box
 finish

@@ -56,8 +56,8 @@ until_true 30 node_is_idle || cannot slurmd "$(grep -h 'error\|fatal' "$base/slu
 
 try_remote srun:test killed
 kt exec --engine srun:nowhere - <<<'emit_result(1)'
-ok "no such partition is 2" is 2
-ok "and told in one line" one_error
+ok "an unknown partition: exit 2" is 2
+ok "with one line of error" one_error
 ok "that names the cause" err "partition"
 no_job() { [ -z "$(squeue -h)" ]; }
 ok "no job is left" until_true 30 no_job

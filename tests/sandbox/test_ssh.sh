@@ -53,10 +53,10 @@ export PATH=$base/bin:$PATH
 
 try_remote ssh:box
 kt exec --engine ssh:nobody - <<<'emit_result(1)'
-ok "no such machine is 2" is 2
-ok "and told in one line" one_error
+ok "an unreachable machine: exit 2" is 2
+ok "with one line of error" one_error
 ok "that names the cause" err "Connection refused"
 kt exec --engine ssh:-oProxyCommand=x - <<<'emit_result(1)'
-ok "a host that is an option" is 2
+ok "a host name that looks like an option" is 2
 [ -z "$made_run" ] || rmdir /run/sshd
 finish
