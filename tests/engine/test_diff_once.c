@@ -94,7 +94,7 @@ TEST(edited_write_is_compared_on_the_pool)
 }
 
 /* Waiting for the user begins with the question, not while it is being made; that time is not the turn's either. */
-TEST(comparing_is_not_waiting)
+TEST(comparing_does_not_count_as_waiting)
 {
     struct turn_rig rig;
     turn_rig_init(&rig);

@@ -264,7 +264,7 @@ TEST(any_event_removed_from_a_full_recording_diverges)
     }
 }
 
-TEST(recording_that_ends_in_a_turn_is_compared_up_to_there)
+TEST(recording_that_ends_in_a_turn_is_compared_to_its_end)
 {
     struct made made;
     struct again again;
@@ -438,7 +438,7 @@ static void record_foreign_write(struct made *made, const char *text)
     turn_rig_turn(&made->rig, "go");
 }
 
-TEST(empty_file_is_made_again)
+TEST(empty_file_is_created_again)
 {
     struct made made;
     struct again again;

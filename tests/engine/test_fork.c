@@ -241,7 +241,7 @@ TEST(budget_continues_where_it_was)
     rich_turn_release(&rich);
 }
 
-TEST(new_prompt_instead_leaves_the_turn_where_it_is)
+TEST(new_prompt_abandons_the_open_turn)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;

@@ -124,7 +124,7 @@ TEST(journal_that_breaks_after_any_event_stops_everything)
     }
 }
 
-TEST(foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recorded)
+TEST(foreign_tool_does_not_run_again_if_the_approval_is_not_recorded)
 {
     struct breaking breaking;
     size_t at = 0;

@@ -187,7 +187,7 @@ static void end_hanging(struct pool_turn *turn)
     fake_tool_release(&turn->tool);
 }
 
-TEST(thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back)
+TEST(thread_that_outlives_its_turn_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);
@@ -205,7 +205,7 @@ static void let_go(struct fake_provider *provider, const struct model_request *r
     fake_tool_let_go(&turn->tool);
 }
 
-TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
+TEST(thread_that_returns_in_the_next_turn_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);
@@ -221,7 +221,7 @@ TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
     end_hanging(&turn);
 }
 
-TEST(thread_that_comes_back_after_the_session_is_suppressed)
+TEST(thread_that_returns_after_the_session_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);

@@ -56,7 +56,7 @@ static void check_refused(struct turn_rig *rig, const char *why)
     turn_check_end(rig);
 }
 
-TEST(more_calls_than_an_answer_may_have_fail_and_none_runs)
+TEST(too_many_calls_fail_and_none_runs)
 {
     static const size_t counts[] = {MODEL_CALLS_MAX + 1, 5000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -67,7 +67,7 @@ TEST(more_calls_than_an_answer_may_have_fail_and_none_runs)
     }
 }
 
-TEST(as_many_calls_as_an_answer_may_have_all_run)
+TEST(the_maximum_of_calls_all_run)
 {
     for (int same = 0; same < 2; same++) {
         struct turn_rig rig;
@@ -80,7 +80,7 @@ TEST(as_many_calls_as_an_answer_may_have_all_run)
     }
 }
 
-TEST(longer_text_than_an_answer_may_hold_fails)
+TEST(too_long_text_fails)
 {
     struct turn_rig rig;
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX + 100, "All work and no play. ");
@@ -93,7 +93,7 @@ TEST(longer_text_than_an_answer_may_hold_fails)
     check_refused(&rig, "exceeds 2 MiB");
 }
 
-TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
+TEST(arguments_of_too_many_values_fail)
 {
     struct turn_rig rig;
     CLEANUP(free) char *values = fill((size_t)2 * (MODEL_VALUES_MAX + 1), "1,");
@@ -104,7 +104,7 @@ TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
 }
 
 /* The largest accepted answers: the meter checks them. */
-TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
+TEST(largest_accepted_answers_do_not_block_the_loop)
 {
     CLEANUP(free)
     char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* the record has 12 bytes for 8 */

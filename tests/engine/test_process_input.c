@@ -191,7 +191,7 @@ TEST(input_is_refused_without_programs)
 }
 
 /* The programs of an interrupted session did not survive it; the resumed journal starts with that. */
-TEST(programs_of_a_session_that_was_cut_short_have_ended)
+TEST(programs_of_an_interrupted_session_have_ended)
 {
     static const char recorded[] =
         "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"

@@ -30,7 +30,7 @@ TEST(replay_on_the_same_files_does_not_diverge)
     made_release(&made);
 }
 
-TEST(recording_is_left_as_it_was)
+TEST(recording_is_not_changed)
 {
     struct made made;
     struct again again;
@@ -181,7 +181,7 @@ static void print_page(struct tool_run *run, struct tool_reply *reply)
     tool_reply_page(reply, long_output(3500));
 }
 
-TEST(long_page_of_a_tool_that_is_not_here_is_answered_whole)
+TEST(long_page_of_a_missing_tool_is_answered_in_full)
 {
     static const struct tool prints = {.spec = {.name = "prints",
                                                 .description = "",
@@ -218,7 +218,7 @@ static char *many_lines(void)
     return strbuf_detach(&text, NULL);
 }
 
-TEST(artifact_of_a_tool_that_is_not_here_is_named_again)
+TEST(artifact_of_a_missing_tool_is_named_again)
 {
     struct made made;
     struct again again;

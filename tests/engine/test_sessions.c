@@ -70,7 +70,7 @@ TEST(next_turn_may_begin_from_within_the_end_of_the_last)
 
 /* ---- recordings ---- */
 
-TEST(resumed_session_never_gives_the_number_of_a_question_twice)
+TEST(resumed_session_never_repeats_a_question_id)
 {
     static const char recorded[] =
         "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"
@@ -322,7 +322,7 @@ static void check_story(struct turn_rig *rig)
     assert_null(strstr(event_json(went, "tools"), "\"name\":\"late\""));
 }
 
-TEST(each_turn_has_the_tools_that_were_there_when_it_began)
+TEST(each_turn_has_the_tools_of_its_beginning)
 {
     struct turn_rig rig;
     struct coming coming = {0};

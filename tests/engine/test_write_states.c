@@ -339,7 +339,7 @@ static void run_two(int64_t first_ms, int64_t second_ms, int64_t answer_us, cons
     fake_tool_release(&second);
 }
 
-TEST(of_two_calls_of_a_wave_that_ask_the_second_is_denied)
+TEST(second_foreign_question_of_a_wave_is_denied)
 {
     run_two(100, 100, 0, "result denied:write_denied");
     run_two(100, 100, 5000000, "result denied:write_denied");

@@ -119,7 +119,7 @@ static void check_splits(const char *path)
     journal_reader_free(reader);
 }
 
-TEST(any_beginning_folds)
+TEST(every_prefix_folds)
 {
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_splits);
     each_file(SOURCE_DIR "/fixtures/*.jsonl", check_splits);
@@ -220,12 +220,12 @@ static void check_disorder(const char *path)
     journal_reader_free(reader);
 }
 
-TEST(no_order_breaks_it)
+TEST(events_in_any_order_fold)
 {
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_disorder);
 }
 
-TEST(an_empty_session_answers)
+TEST(an_empty_session_can_be_read)
 {
     CLEANUP(session) struct session session;
     session_init(&session);
@@ -242,7 +242,7 @@ TEST(an_empty_session_answers)
 }
 
 /* With a scan per look-up this would take minutes. */
-TEST(many_calls_are_found_at_once)
+TEST(look_ups_are_fast_with_many_calls)
 {
     enum { CALLS = 200000, PER_STEP = 100 };
     CLEANUP(session) struct session session;

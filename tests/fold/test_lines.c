@@ -39,22 +39,22 @@ static void check_files(const char *prefix, const char *pattern)
     globfree(&found);
 }
 
-TEST(fixtures_are_encoded_as_ever)
+TEST(fixtures_are_encoded_like_the_golden)
 {
     check_files("fixture_", SOURCE_DIR "/fixtures/*.jsonl");
 }
 
-TEST(fold_cases_are_encoded_as_ever)
+TEST(fold_cases_are_encoded_like_the_golden)
 {
     check_files("case_", SOURCE_DIR "/tests/fold/cases/*.jsonl");
 }
 
-TEST(every_field_is_encoded_as_ever)
+TEST(every_field_is_encoded_like_the_golden)
 {
     check_file("", SOURCE_DIR "/tests/fold/every_field.jsonl");
 }
 
-TEST(odd_fields_are_encoded_as_ever)
+TEST(odd_fields_are_encoded_like_the_golden)
 {
     check_file("", SOURCE_DIR "/tests/fold/odd_fields.jsonl");
 }

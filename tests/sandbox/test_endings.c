@@ -55,7 +55,7 @@ static void ends(const char *script, double timeout, const char *cause)
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
 
-TEST_WITH(leaving_is_an_error_with_its_code, set_up, tear_down)
+TEST_WITH(early_exit_is_an_error_with_its_code, set_up, tear_down)
 {
     harness_rig_start(&rig);
     ends("import sys; sys.exit(3)", 5, "error Script tried to exit (code 3)\n");
@@ -83,7 +83,7 @@ TEST_WITH(a_crash_is_reported_by_its_signal, set_up, tear_down)
 }
 
 /* A script without memory left can end in many ways; none ends the harness, and each has its cause. */
-TEST_WITH(a_lack_of_memory_is_named, set_up, tear_down)
+TEST_WITH(missing_memory_is_reported, set_up, tear_down)
 {
     static const char full[] =
         "kept = []\nsize = 1 << 20\nwhile size:\n    try:\n        kept.append(bytearray(size))\n"
@@ -211,7 +211,7 @@ TEST_WITH(raw_bytes_become_text_of_the_script, set_up, tear_down)
         "log stdout {\"type\":\"script_done\",\"execution_id\":\"r3\"}\nresult 1\ndone\n");
 }
 
-TEST_WITH(forged_records_say_no_more_than_a_script_may, set_up, tear_down)
+TEST_WITH(forged_records_have_no_effect_on_the_protocol, set_up, tear_down)
 {
     harness_rig_start(&rig);
     const char *said =

@@ -206,7 +206,7 @@ TEST(wrong_arguments_are_reported)
 }
 
 /* The command holds the pipe until it ends, and only the end of its parent ends it. */
-TEST(it_ends_with_its_parent)
+TEST(the_command_ends_with_its_parent)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

@@ -339,7 +339,7 @@ TEST(active_layers_are_reported)
                           "false,\"workspace_mb\":0}");
 }
 
-TEST(a_workspace_that_is_missing)
+TEST(a_missing_workspace_is_reported)
 {
     struct sandbox_options options = {.workspace = "/nowhere/at/all"};
     struct err err = ERR_INIT;
@@ -378,7 +378,7 @@ static int without(const char *call, unsigned code, const char *text, const char
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TEST(machines_that_lack_a_layer)
+TEST(missing_layers_are_reported)
 {
     const char *no_landlock = "\"landlock\":0,\"seccomp\":true";
     assert_int_equal(without("landlock_create_ruleset", ENOSYS, no_landlock, "landlock: Function not implemented"), 0);

@@ -134,7 +134,7 @@ TEST(other_clients_work_through_the_forwarder)
     program_rig_close(&rig);
 }
 
-TEST(many_bytes_and_half_a_connection)
+TEST(large_transfers_and_half_closed_connections)
 {
     open_listed();
     expect("head -c 9000000 /dev/urandom > big; "

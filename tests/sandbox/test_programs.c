@@ -76,7 +76,7 @@ static void drop_bomb(unsigned pids)
     program_rig_close(&rig);
 }
 
-TEST(a_bomb_is_bounded_and_gone)
+TEST(a_fork_bomb_is_limited_and_killed)
 {
     drop_bomb(40);
     drop_bomb(0);
@@ -103,7 +103,7 @@ TEST(no_process_outlives_the_program)
 }
 
 /* Folders created for the program belong to it, whatever user created them. */
-TEST(it_may_write_where_it_starts)
+TEST(programs_can_write_their_workspace)
 {
     struct err err = ERR_INIT;
     open_with(engine);
@@ -222,7 +222,7 @@ TEST(a_child_of_vfork_counts_once)
 }
 
 /* Many short processes, each with little memory. The shell would report a stopped child. */
-TEST(a_busy_shell_beside_forks_is_fine)
+TEST(many_short_processes_stay_below_the_memory_limit)
 {
     expect_fine("import os, subprocess, signal, time\n" HOLD(
         60) "children = []\n"

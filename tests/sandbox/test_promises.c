@@ -147,7 +147,7 @@ static void run_bare(const char *command, struct strbuf *out)
     waitpid(pid, NULL, 0);
 }
 
-TEST(each_attack_gets_through_without_an_engine)
+TEST(each_attack_succeeds_without_an_engine)
 {
     int stopped = 0;
     export_places();

@@ -319,7 +319,7 @@ static void check_gone(pid_t zygote)
     assert_int_equal(kill(zygote, 0), -1);
 }
 
-TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
+TEST_WITH(signals_and_a_lost_host_end_the_harness, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("s", "print('on')\nwhile True: print('x' * 100)", 60, NULL);
     harness_rig_start(&rig);
@@ -392,7 +392,7 @@ static void without_landlock(void)
         _exit(126);
 }
 
-TEST_WITH(a_layer_that_lacks_ends_it_unless_it_is_allowed, set_up, tear_down)
+TEST_WITH(missing_layer_stops_the_harness_unless_allowed, set_up, tear_down)
 {
     char line[512];
     rig.before = without_landlock;
@@ -427,7 +427,7 @@ static size_t count_descriptors(pid_t pid)
     return count;
 }
 
-TEST_WITH(many_runs_leave_nothing, set_up, tear_down)
+TEST_WITH(many_runs_leak_no_descriptors, set_up, tear_down)
 {
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");

@@ -48,7 +48,7 @@ TEST_WITH(a_file_declares_for_all_its_functions, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result('EFFECT' in globals())", 10), "result false\ndone\n");
 }
 
-TEST_WITH(a_declaration_that_is_none_counts_as_the_strongest, set_up, tear_down)
+TEST_WITH(an_invalid_declaration_counts_as_the_strongest, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/b_plain.py", "EFFECT = 'HARMLESS'\ndef note(): pass\n");
     harness_rig_start(&rig);
@@ -82,7 +82,7 @@ TEST_WITH(wrong_tool_lists_are_refused, set_up, tear_down)
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
 
-TEST_WITH(no_folder_no_effects, set_up, tear_down)
+TEST_WITH(without_a_folder_scripts_have_no_effects, set_up, tear_down)
 {
     scratch_remove(&rig.scratch, "tools");
     harness_rig_start(&rig);
@@ -103,7 +103,7 @@ static void expect_note(const char *file, const char *text)
 #define ALL_EFFECTS "{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"LOCAL_WRITE\",\"fetch\":\"NETWORK\"}"
 
 /* A file that fails while it is loaded does not hide the others, and the message names it. */
-TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
+TEST_WITH(a_file_that_exits_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "def gone(): pass\nimport os\nprint('x' * 20000)\nos._exit(3)\n");
     scratch_write(
@@ -120,7 +120,7 @@ TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
 
-TEST_WITH(a_file_that_does_not_end_is_left_out, set_up, tear_down)
+TEST_WITH(a_file_that_hangs_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "while True: pass\n");
     harness_rig_start(&rig);
@@ -234,7 +234,7 @@ TEST_WITH(an_exit_in_a_coroutine_reaches_its_caller, set_up, tear_down)
                         "result 2\ndone\n");
 }
 
-TEST_WITH(a_file_that_fails_leaves_nothing, set_up, tear_down)
+TEST_WITH(a_file_that_fails_adds_no_tools, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/d_fails.py", "def look(): return 'other'\ndef early(): pass\n1/0\n");
     scratch_write(&rig.scratch, "tools/e_user.py", "import d_fails\ndef never(): pass\n");
@@ -247,7 +247,7 @@ TEST_WITH(a_file_that_fails_leaves_nothing, set_up, tear_down)
 }
 
 /* The message names the file that ends the process, not the file that it had just imported. */
-TEST_WITH(an_importer_that_ends_the_loading_is_left_out, set_up, tear_down)
+TEST_WITH(an_importer_that_exits_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "import b_plain, os\nos._exit(3)\n");
     scratch_write(&rig.scratch, "tools/d_user.py", "import a_0\n");

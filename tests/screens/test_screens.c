@@ -85,7 +85,7 @@ static size_t run_case(const char *path)
     return running.failed;
 }
 
-TEST(every_case_looks_as_it_did)
+TEST(every_case_equals_its_golden)
 {
     glob_t found;
     size_t failed = 0;

@@ -118,7 +118,7 @@ TEST(refusals_are_reported)
             "text=I will not. stop=refusal usage=0/0/0/0");
 }
 
-TEST(texts_around_another_block_stand_apart)
+TEST(texts_around_another_block_are_separated)
 {
 #define A_SAYS(index, text)                                    \
     "data: {\"type\":\"content_block_start\",\"index\":" index \

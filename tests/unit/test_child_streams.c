@@ -228,7 +228,7 @@ TEST_WITH(the_control_stream_is_separate, child_rig_set_up, child_rig_tear_down)
 /* Above this many bytes, a stream is read with pauses. */
 #define CALM_AFTER 65536
 
-TEST_WITH(calm_loses_nothing, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(slow_output_is_complete, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -299,7 +299,7 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
     return counting.rounds;
 }
 
-TEST_WITH(calm_reads_little_at_a_time, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(slow_output_is_read_in_small_pieces, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int floor = rounds_of(loop, 0, FILLED);
@@ -326,7 +326,7 @@ static void drop_output(struct seen_child *child)
     strbuf_reset(&child->err);
 }
 
-TEST_WITH(floods_share, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(floods_share_the_loop, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *both[] = {"sh", "-c", "yes & exec yes >&2", NULL};

@@ -71,7 +71,7 @@ TEST_WITH(the_best_files_come_first, setup, teardown)
     assert_pack(f, "elephants", 8, "");
 }
 
-TEST_WITH(equals_stand_in_the_order_of_their_names, setup, teardown)
+TEST_WITH(equal_scores_are_sorted_by_name, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const names[] = {"z.c", "b/x.c", "a/x.c", "B.c", "a/b/c/x.c"};
@@ -187,7 +187,7 @@ TEST_WITH(a_hit_in_the_path_alone_shows_the_beginning, setup, teardown)
     item_release(&item);
 }
 
-TEST_WITH(no_words_no_work, setup, teardown)
+TEST_WITH(without_words_nothing_is_searched, setup, teardown)
 {
     struct fixture *f = *state;
     put(f, "a.txt", "apple\n");

@@ -34,7 +34,7 @@ TEST(json_is_one_member_a_line)
     assert_json("\"a\\u001bb\"", 80, false, "\"a\\u001bb\"\n");
 }
 
-TEST(lists_of_things_are_not_squeezed)
+TEST(lists_of_objects_have_one_row_per_member)
 {
     assert_json("[{\"a\":1},2]", 80, false, "[\n  {\n    \"a\": 1\n  },\n  2\n]\n");
 }
@@ -176,7 +176,7 @@ TEST(blanks_that_hide_something_are_counted)
                 "(13 characters of text)\n  | a\n  | \n  | \n  | \n  |                 b    c\n");
 }
 
-TEST(no_row_is_wider_than_it_was_said)
+TEST(no_row_exceeds_the_given_width)
 {
     /* A tab is up to eight columns, a foreign character in ASCII is eight, a mark that begins a row is spelled. */
     assert_fold("\"\\n0\\t1\\t2\\t3\"", 24, false,

@@ -68,7 +68,7 @@ TEST_WITH(write_over_a_file, setup, teardown)
     expect_file("empty", "");
 }
 
-TEST_WITH(changed_between_yes_and_write, setup, teardown)
+TEST_WITH(changed_between_approval_and_write, setup, teardown)
 {
     scratch_write(&rig.files, "a", "old\n");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");

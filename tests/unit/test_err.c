@@ -19,7 +19,7 @@ TEST(errors_have_code_and_text)
     assert_int_equal(err.line, 0);
 }
 
-TEST(null_is_fine)
+TEST(null_errors_are_ignored)
 {
     assert_int_equal(err_set(NULL, "x"), -1);
     assert_int_equal(err_set_errno(NULL, EIO, "x"), -1);

@@ -260,7 +260,7 @@ TEST(a_line_with_too_many_items_loses_the_list)
     assert_true(event.loose > 0);
 }
 
-TEST(unknown_things_survive)
+TEST(unknown_fields_survive)
 {
     static const char line[] =
         "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
@@ -472,7 +472,7 @@ TEST(depth_has_a_limit)
 }
 
 /* The scanner reads eight bytes at a time: every place of a special byte in a word, and every length. */
-TEST(words_and_their_edges)
+TEST(escapes_in_words_are_decoded_at_every_position)
 {
     for (size_t len = 0; len < 40; len++) {
         for (size_t at = 0; at <= len; at++) {

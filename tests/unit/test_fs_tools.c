@@ -342,7 +342,7 @@ static long resident_kb(void)
     return usage.ru_maxrss;
 }
 
-TEST_WITH(a_large_file_in_little_memory, setup, teardown)
+TEST_WITH(large_files_are_read_in_little_memory, setup, teardown)
 {
     CLEANUP(free) char *path = scratch_path(&rig.files, "large");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

@@ -167,7 +167,7 @@ TEST(shared_memory_counts)
 }
 
 /* The child of vfork runs in its parent's memory. */
-TEST(a_child_of_vfork_is_no_second_one)
+TEST(a_child_of_vfork_counts_once)
 {
     int ends[2];
     char ready;

@@ -30,7 +30,7 @@ static void check_has(const char *text, const char *part)
         fail_msg("\"%s\" has no \"%s\"", text, part);
 }
 
-TEST(a_server_that_ends_is_started_again)
+TEST(server_that_exits_is_restarted)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__die", "{}");
@@ -41,7 +41,7 @@ TEST(a_server_that_ends_is_started_again)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_never_comes_back_is_given_up)
+TEST(server_that_keeps_failing_is_given_up)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -63,7 +63,7 @@ TEST(one_that_never_comes_back_is_given_up)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_asks_too_much_is_stopped)
+TEST(server_with_endless_requests_is_stopped)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -74,14 +74,14 @@ TEST(one_that_asks_too_much_is_stopped)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_does_not_want_to_end_is_ended)
+TEST(server_that_ignores_sigterm_is_killed)
 {
     OPEN(rig, "stubborn", NULL);
     mcp_rig_release(&rig); /* loop_free waits for what is left */
 }
 
 /* Calls of a server that does not read: the client buffers what it sends, but not without limit. */
-TEST(one_that_does_not_read_is_stopped)
+TEST(server_that_does_not_read_is_stopped)
 {
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
     struct bounded_call *calls[8];
@@ -101,7 +101,7 @@ TEST(one_that_does_not_read_is_stopped)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_hangs_is_started_again)
+TEST(server_that_hangs_is_restarted)
 {
     OPEN(rig, "no-pong", NULL);
     struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");

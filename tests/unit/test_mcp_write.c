@@ -258,7 +258,7 @@ TEST(named_files_are_shown)
     mcp_rig_release(&rig);
 }
 
-TEST(nothing_of_an_untrusted_server_runs_without_a_yes)
+TEST(calls_of_an_untrusted_server_need_approval)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);

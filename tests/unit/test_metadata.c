@@ -135,7 +135,7 @@ static void nothing(struct metadata *md, void *user)
 }
 
 /* A program in the workspace takes the lock and does not let go. */
-TEST_WITH(lock_is_held_by_another, setup, teardown)
+TEST_WITH(a_lock_of_another_process_is_respected, setup, teardown)
 {
     struct err err = ERR_INIT;
     int fd = open(files.path, O_RDONLY | O_DIRECTORY); /* as another program would have it: opened separately */

@@ -39,7 +39,7 @@ static void check_json(const char *text, const char *expected)
         assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
 }
 
-TEST_WITH(nothing_is_found_without_secrets_and_short_values_are_none, NULL, forget)
+TEST_WITH(without_secrets_nothing_is_found_and_short_values_are_refused, NULL, forget)
 {
     assert_false(redact_any());
     check("sk-live-0123456789", "sk-live-0123456789");
@@ -53,7 +53,7 @@ TEST_WITH(nothing_is_found_without_secrets_and_short_values_are_none, NULL, forg
     check("12345678", "12345678");
 }
 
-TEST_WITH(values_are_replaced_wherever_they_stand, NULL, forget)
+TEST_WITH(values_are_replaced_at_every_position, NULL, forget)
 {
     redact_add("API_KEY", "sk-live-0123456789");
     redact_add("LONGER", "sk-live-0123456789-abc");

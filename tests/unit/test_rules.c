@@ -196,7 +196,7 @@ RULES_TEST(recorded_answers_come_first_and_in_order)
     rules_free(rules);
 }
 
-TEST(names_of_modes)
+TEST(modes_have_names)
 {
     assert_int_equal(rule_mode_from_name("ask"), RULES_ASK);
     assert_int_equal(rule_mode_from_name("deny"), RULES_DENY);

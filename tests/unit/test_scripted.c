@@ -123,7 +123,7 @@ static const char full[] = STARTED
     "{\"seq\":5,\"t\":8,\"turn\":2,\"type\":\"turn.started\",\"prompt\":\"two\"}\n"
     "{\"seq\":6,\"t\":9,\"turn\":2,\"type\":\"model.responded\",\"step\":1,\"text\":\"Again.\"}\n";
 
-TEST(answers_come_as_recorded)
+TEST(answers_are_played_as_recorded)
 {
     struct fixture f;
     start(&f, full, 0);
@@ -167,7 +167,7 @@ TEST(answers_come_as_recorded)
     stop(&f);
 }
 
-TEST(a_turn_has_its_own_answers)
+TEST(each_turn_has_its_own_answers)
 {
     struct fixture f;
     start(&f, full, 0);
@@ -195,7 +195,7 @@ TEST(hand_written_turns_are_counted)
     stop(&f);
 }
 
-TEST(bad_line_is_named_and_the_next_plays)
+TEST(bad_line_is_reported_and_the_next_answer_plays)
 {
     static const char *const bad[] = {
         "{\"type\":\"model.responded\",\"text\":5}\n",

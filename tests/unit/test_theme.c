@@ -101,7 +101,7 @@ TEST(roles_have_names_and_parents)
     }
 }
 
-TEST(mistakes_name_their_line)
+TEST(errors_name_their_line)
 {
     refuses("text default\ndiff.ad green\n", 2, "did you mean diff.add?");
     refuses("\n\ntext gren", 3, "did you mean green?");
@@ -124,7 +124,7 @@ TEST(mistakes_name_their_line)
     assert_int_equal(err.line, 1);
 }
 
-TEST(shipped_themes_say_everything_that_matters)
+TEST(important_roles_of_shipped_themes_stand_out)
 {
     for (size_t i = 0; i < COUNT_OF(shipped); i++) {
         struct theme theme = load_shipped(shipped[i]);
@@ -259,7 +259,7 @@ TEST_WITH(themes_are_loaded_by_name, make_home, drop_home)
     assert_string_equal(all.buf, "broken default high-contrast light mine mono solarized ");
 }
 
-TEST_WITH(the_environment_chooses_a_theme, make_home, drop_home)
+TEST_WITH(the_environment_selects_a_theme, make_home, drop_home)
 {
     struct theme theme;
     struct err err = ERR_INIT;

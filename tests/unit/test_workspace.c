@@ -262,7 +262,7 @@ TEST_WITH(closed_folders_are_counted, be_nobody, be_root_again)
 }
 
 /* A program may replace a folder of ours with a link: nothing is created at its target, and no failure is permanent. */
-TEST_WITH(links_in_the_way_go, setup, teardown)
+TEST_WITH(links_in_place_of_folders_are_replaced, setup, teardown)
 {
     struct err err = ERR_INIT;
     struct stat st;
@@ -393,7 +393,7 @@ TEST(entries_are_limited)
                                   "\"max_disk_mb\" in the config file)");
 }
 
-TEST_WITH(layout_in_the_way, setup, teardown)
+TEST_WITH(files_in_place_of_folders_are_reported, setup, teardown)
 {
     struct err err = ERR_INIT;
     char *paths[LAYOUT_DIRS];
