@@ -1,4 +1,4 @@
-"""Services of this machine that programs may or may not reach: HTTP, HTTPS and an echo on 127.0.0.1, for test_network.c.
+"""Serves HTTP, HTTPS and an echo on 127.0.0.1, as the hosts of test_network.c.
 
     services.py FOLDER     serves the folder; makes cert.pem in it. Prints three ports on one line. Ends with its input.
 """

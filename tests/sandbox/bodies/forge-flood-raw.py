@@ -1,4 +1,4 @@
-# Bytes without end, past the interpreter.
+# Writes bytes without end, past the interpreter.
 # needs: process
 # expect: error 64 MiB of output
 # control: flood

@@ -1,4 +1,4 @@
-# Descriptors that stay open.
+# Leaves descriptors open.
 # needs: process
 # expect: done
 # control: insane
