@@ -243,7 +243,7 @@ static void start_python(void *none)
         give_up("there is no python3");
 }
 
-/* ---- through box, executor and journal ---- */
+/* ---- through sandbox, executor and journal ---- */
 
 struct through {
     struct loop *loop;

@@ -137,7 +137,7 @@ TEST(an_extra_event_diverges)
     made_release(&made);
 }
 
-/* ---- recordings that somebody changed ---- */
+/* ---- changed recordings ---- */
 
 /* The n-th line of this type in `text`, with its newline. */
 static char *line_of(char *text, const char *type, int n, size_t *len)
@@ -258,7 +258,7 @@ TEST(any_event_removed_from_a_full_recording_diverges)
             named |= strcmp(each->type, types[i]) == 0 && each->unrecorded;
         }
         if (!named)
-            fail_msg("nobody missed the %s", types[i]);
+            fail_msg("no divergence without the %s", types[i]);
         again_release(&again);
         made_release(&made);
     }

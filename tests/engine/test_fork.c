@@ -7,7 +7,7 @@
 #include "support/rich_turn.h"
 #include "support/test.h"
 
-/* ---- a recording, and what the model was asked while it was made ---- */
+/* ---- a recording, and its requests to the model ---- */
 
 struct original {
     char *bytes;
@@ -56,7 +56,7 @@ static void original_release(struct original *original)
     free(original->bytes);
 }
 
-/* ---- going on after `count` lines of it ---- */
+/* ---- forks after `count` lines of it ---- */
 
 static void resume(struct rich_turn *rich, const char *bytes, size_t len)
 {
@@ -173,7 +173,7 @@ TEST(fork_works_at_every_event_of_a_stepped_session)
     fork_everywhere(true);
 }
 
-/* ---- by hand ---- */
+/* ---- hand-written recordings ---- */
 
 #define BEGINNING                                                                             \
     "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n" \

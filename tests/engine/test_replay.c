@@ -56,7 +56,7 @@ TEST(recorded_end_by_budget_ends_by_budget_again)
     made.rig.model->repeat_last = true;
     turn_check_open(&made.rig, made.path);
     fake_answer_call(replay_answer(&made.rig), "l", "look", "{}");
-    turn_rig_turn(&made.rig, "for ever");
+    turn_rig_turn(&made.rig, "endless");
     assert_string_equal(turn_check_finished(&made.rig)->status, "budget");
     again_init(&again, made.path);
     again_copy_files(&again);

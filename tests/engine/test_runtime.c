@@ -383,7 +383,7 @@ RUNTIME_TEST(a_missing_variable_is_reported)
     runtime_rig_result(&rig, "c2");
 }
 
-/* ---- where nothing holds a program ---- */
+/* ---- without isolation ---- */
 
 static void call_unheld(void)
 {

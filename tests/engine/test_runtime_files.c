@@ -24,7 +24,7 @@ static void link_to(const char *target, const char *path)
     assert_int_equal(symlink(target, at), 0);
 }
 
-/* ---- what goes in ---- */
+/* ---- inputs ---- */
 
 RUNTIME_TEST(the_project_may_be_staged)
 {
@@ -118,7 +118,7 @@ RUNTIME_TEST(folders_of_the_config_may_be_staged)
     assert_string_equal(runtime_rig_of(&rig, "c2", "output"), "1,2\n");
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 RUNTIME_TEST(outputs_are_collected_and_saved_as_artifacts)
 {

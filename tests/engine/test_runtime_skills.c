@@ -38,7 +38,7 @@ static void open_project(void)
     runtime_rig_open(&rig);
 }
 
-/* ---- what decides what runs ---- */
+/* ---- the command policy ---- */
 
 RUNTIME_TEST(variables_do_not_choose_programs)
 {
@@ -84,7 +84,7 @@ RUNTIME_TEST(unchecked_variables_are_free)
     assert_string_equal(runtime_rig_of(&rig, "c1", "stdout"), "/workspace/work:/usr/bin\n");
 }
 
-/* ---- where they lead ---- */
+/* ---- links ---- */
 
 static void expect_nothing_of_priv(void)
 {

@@ -26,7 +26,7 @@ static void dies(struct fake_channel *config)
     fake_channel_end(config, loop_now_us(config->loop) / 1000 + 10);
 }
 
-/* ---- what comes of it ---- */
+/* ---- outcomes ---- */
 
 SCRIPT_TEST(a_script_that_works)
 {
@@ -162,7 +162,7 @@ SCRIPT_TEST(undeclared_secrets_are_refused)
     assert_int_equal(f->pool.forgotten, 0);
 }
 
-/* ---- no box ---- */
+/* ---- without a sandbox ---- */
 
 SCRIPT_TEST(without_a_pool_scripts_fail)
 {
@@ -305,7 +305,7 @@ SCRIPT_TEST(nothing_of_a_canceled_script_is_recorded)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 1);
 }
 
-/* ---- again ---- */
+/* ---- replay ---- */
 
 static void works_slowly(struct fake_channel *config)
 {

@@ -51,7 +51,7 @@ SCRIPT_TEST(an_older_harness_takes_none)
     assert_int_equal(f->pool.broken, 0);
 }
 
-/* ---- tools, and what a call may do ---- */
+/* ---- tools, and the effect of a call ---- */
 
 static struct toolset_tool known[] = {
     {"look", "READ_ONLY"}, {"note", "LOCAL_WRITE"}, {"fetch", "NETWORK"}, {"burn", "DESTRUCTIVE"}, {"plain", ""}};

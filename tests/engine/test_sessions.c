@@ -242,7 +242,7 @@ TEST(hostile_texts_break_no_line_of_the_journal)
     fake_tool_release(&tool);
 }
 
-/* ---- tools that come and go ---- */
+/* ---- tools added and removed ---- */
 
 /* `late` is added before the second turn, replaced before the third and removed before the fourth. */
 struct coming {

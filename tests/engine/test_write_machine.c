@@ -64,7 +64,7 @@ static void assert_file(const struct writing *f, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* ---- an answer that is none ---- */
+/* ---- an invalid answer ---- */
 
 WRITE_TEST(a_decision_that_decides_nothing_is_refused)
 {

@@ -169,7 +169,7 @@ TEST(a_turn_that_is_canceled_in_any_state_leaves_nothing_half_done)
             check_cancelled(states[i], way % 2, way / 2);
 }
 
-/* ---- answers where none is asked for ---- */
+/* ---- unexpected answers ---- */
 
 static void check_refused(struct scene *scene)
 {

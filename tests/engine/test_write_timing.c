@@ -300,7 +300,7 @@ TEST(diff_of_an_expired_question_is_discarded)
     big_diff_end(&big);
 }
 
-/* ---- a question that is asked again without undo ---- */
+/* ---- a second question about a write without undo ---- */
 
 /* Cancels the turn while the second question is being made, or when it is open. */
 static struct turn_rig *watched;

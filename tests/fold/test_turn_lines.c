@@ -63,7 +63,7 @@ static void check_turn(const char *name, void (*run_turn)(struct strbuf *journal
     event_lines_check(name, first.buf, first.len);
 }
 
-/* ---- everything once, with a yes to each question ---- */
+/* ---- every event once, each question approved ---- */
 
 static void run_rich(struct strbuf *journal)
 {
@@ -97,7 +97,7 @@ TEST(lines_of_a_stepped_turn)
     check_turn("turn_stepped", run_stepping);
 }
 
-/* ---- what goes wrong: refusals, timeouts, a late thread, a limit, a second turn, undo ---- */
+/* ---- failures: denials, timeouts, a late thread, a limit, a second turn, undo ---- */
 
 /* A denial with a reason, one of two hunks approved, no answer at all; the other writes are approved. */
 static void answer_each_its_way(struct turn_rig *rig, const struct question *question)

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!body || (size_t)(end - body) < blocks[i].len + 1 || memcmp(body + 1, blocks[i].code, blocks[i].len) != 0)
             BUG("block %zu is not in the text", i);
         if (*fences[1] && memmem(blocks[i].code, blocks[i].len, fences[1], strlen(fences[1])))
-            BUG("block %zu goes on behind its end", i);
+            BUG("block %zu continues after its end", i);
         at = body + 1 + blocks[i].len + strlen(fences[1]);
     }
     return 0;

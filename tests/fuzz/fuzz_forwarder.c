@@ -53,7 +53,7 @@ static void read_http(const char *bytes, size_t len)
         if (before != FORWARDER_MORE && (read != before || used != used_before))
             BUG("more bytes, another request");
         if (read == FORWARDER_WRONG && !*why.text)
-            BUG("nobody says why");
+            BUG("the refusal has no reason");
         if (read == FORWARDER_READ) {
             if (used > part)
                 BUG("used more than there is");
@@ -82,7 +82,7 @@ static void read_socks(const char *bytes, size_t len)
     if (read == FORWARDER_READ)
         check_target(&target);
     if (read == FORWARDER_WRONG && (!reply || !*why.text))
-        BUG("nobody says why");
+        BUG("the refusal has no reason");
 }
 
 static void read_rule(const char *bytes, size_t len)

@@ -165,7 +165,7 @@ static void make_inside(int *answers)
     program_rig_close(&rig);
 }
 
-/* ---- what must come of them ---- */
+/* ---- expected results ---- */
 
 static bool refuses(const struct attempt *attempt, bool ungrouped)
 {

@@ -222,7 +222,7 @@ TEST(signals_go_to_oneself)
     assert_int_equal(inside(&filtered, end_by_abort, NULL), -SIGABRT);
 }
 
-/* ---- what must still work ---- */
+/* ---- allowed calls ---- */
 
 static void *answer(void *given)
 {

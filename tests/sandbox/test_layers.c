@@ -312,7 +312,7 @@ TEST(processor_time_is_limited)
     sandbox_free(sandbox);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static void expect_told(const struct sandbox_options *options, const char *text)
 {

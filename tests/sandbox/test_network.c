@@ -88,10 +88,10 @@ static void expect_told(const char *host, unsigned port)
 {
     CLEANUP(free) char *line = xasprintf("c7 %s %u bytes\n", host, port);
     if (!strstr(recorder_text(&told), line))
-        fail_msg("told was: %s", recorder_text(&told));
+        fail_msg("recorded: %s", recorder_text(&told));
 }
 
-/* ---- what is listed is reached ---- */
+/* ---- listed hosts ---- */
 
 TEST(curl_works_through_the_forwarder)
 {
@@ -168,7 +168,7 @@ TEST(many_connections_at_once)
     program_rig_close(&rig);
 }
 
-/* ---- what is not listed is not ---- */
+/* ---- other hosts ---- */
 
 #define FORBIDDEN "curl -sS -o answer -w '%{http_code} ' "
 

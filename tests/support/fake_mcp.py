@@ -120,7 +120,7 @@ def call(ident, params):
     elif name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "progress":
-        send({"method": "notifications/progress", "params": {"progressToken": "nobody's", "progress": 1}})
+        send({"method": "notifications/progress", "params": {"progressToken": "unknown", "progress": 1}})
         send({"method": "notifications/progress",
               "params": {"progressToken": token, "progress": 1, "total": 4, "message": "\x1b[31mhalf"}})
         text(ident, "done")

@@ -30,7 +30,7 @@ def add(name):
 
 def fill_quota():
     """Starts the process that holds the keys; it ends with its parent's SIGKILL."""
-    told, tell = os.pipe()
+    report_read, report_write = os.pipe()
     filler = os.fork()
     if filler == 0:
         join_new_keyring()
@@ -40,13 +40,13 @@ def fill_quota():
                 time.sleep(0.001)
             else:
                 count, full_at = count + 1, time.monotonic()
-        os.write(tell, b"full" if count < 2000 else b"room")
+        os.write(report_write, b"full" if count < 2000 else b"room")
         signal.alarm(120)
         while True:
             count += not add(b"%d" % count)
             time.sleep(0.001)
-    os.close(tell)
-    if os.read(told, 4) != b"full":
+    os.close(report_write)
+    if os.read(report_read, 4) != b"full":
         os.kill(filler, signal.SIGKILL)
         sys.exit("this user may have more than 2000 keys")
     return filler

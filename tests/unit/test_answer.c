@@ -135,7 +135,7 @@ TEST(texts_around_another_block_are_separated)
     assert_non_null(strstr(said, "{\"at\":6,\"bytes\":4}"));
 }
 
-/* ---- what servers do to Chat Completions ---- */
+/* ---- variants of Chat Completions ---- */
 
 #define O(delta, reason) "data: {\"choices\":[{\"delta\":{" delta "},\"finish_reason\":" reason "}]}\n\n"
 #define O_CALLS(pieces)  "\"tool_calls\":[" pieces "]"

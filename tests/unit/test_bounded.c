@@ -430,7 +430,7 @@ TEST_WITH(host_without_a_user_denies, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.asks = FAKE_ASKS_FIELD;
-    assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody can be asked");
+    assert_denied(run(f), DENIAL_WRITE_DENIED, "no user is present");
     assert_log(f, "propose c1, denied c1");
     assert_int_equal(f->tool.executions, 1);
 }

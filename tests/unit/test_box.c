@@ -400,7 +400,7 @@ TEST_WITH(close_and_free, begin, end)
     struct sandbox_engine missing = ENGINE("no-such-sandbox");
     struct holder nothing = {0};
     start(&nothing, &missing, NULL);
-    finish(&nothing); /* before it was told */
+    finish(&nothing); /* before its callback */
     box_free(NULL);
 }
 

@@ -102,7 +102,7 @@ static void on_bare_exit(void *data, int status, int signum)
 TEST_WITH(without_streams, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
-    const char *argv[] = {"sh", "-c", "echo to nobody; echo x >&2; exit 4", NULL};
+    const char *argv[] = {"sh", "-c", "echo lost; echo x >&2; exit 4", NULL};
     int seen = -1;
     struct process_spec options = {.argv = argv};
     struct child_ops ops = {.exited = on_bare_exit};
@@ -308,7 +308,7 @@ TEST_WITH(slow_output_is_read_in_small_pieces, child_rig_set_up, child_rig_tear_
     rounds_of(loop, CALM_AFTER, 1); /* it ends in the first pause */
 }
 
-/* Many that print for ever have no more of us than one. */
+/* Many endless children use no more of our time than one. */
 #define FLOODS      8
 #define FLOODS_MS   1000
 #define FLOODS_MOST ((size_t)60 << 20)
@@ -346,7 +346,7 @@ TEST_WITH(floods_share_the_loop, child_rig_set_up, child_rig_tear_down)
     assert_in_range(counting.ends_at, FLOODS * CALM_AFTER, FLOODS_MOST);
 }
 
-/* Of a child that prints for ever: more than comes before it is found in a pause. */
+/* Bytes of an endless child: more than arrives before a pause. */
 #define ENDLESS ((size_t)64 << 20)
 
 static void free_paused(struct loop_timer *timer)

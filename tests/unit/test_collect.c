@@ -303,7 +303,7 @@ TEST_WITH(metadata_is_in_the_way, setup, teardown)
     unlink(metadata);
     assert_int_equal(symlink("/dev/zero", metadata), 0);
     CLEANUP(collected) struct collected out;
-    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0); /* it begins anew */
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0); /* a new metadata file */
     unlink(metadata);
     assert_int_equal(mkfifo(metadata, 0600), 0);
     collected_release(&out);

@@ -198,7 +198,7 @@ static void fail_everywhere(bool no_flags, int code)
             break;
         }
         if (rc == 0)
-            fail_msg("call %d failed and nobody noticed", n);
+            fail_msg("call %d failed without an error", n);
         failures++;
         assert_non_null(strstr(err.text, "; nothing was changed"));
         expect_old();

@@ -63,7 +63,7 @@ TEST(variables_of_programs)
     assert_string_equal(said->env[0], "A=plain");
     assert_string_equal(said->env[1], "B=x-abcdefgh1-y");
     assert_null(said->env[2]);
-    CLEANUP(free) char *shown = redact_copy("it is abcdefgh1"); /* what came from the environment may be a key */
+    CLEANUP(free) char *shown = redact_copy("it is abcdefgh1"); /* a value of the environment may be a key */
     assert_string_equal(shown, "it is [secret CONFIG_TEST_TOKEN]");
     redact_forget();
     assert_null(said->env_missing);

@@ -142,7 +142,7 @@ DECISION_TEST(partial_leaves_out_files_without_approved_hunks)
     struct change_set *set = two_hunks();
     struct event_hunk_choice_list one = CHOICES(2, CHOICE_OF_NONE("two.txt", 2), CHOICE("new.txt", 1, 1));
     add(set, "new.txt", "hello\n");
-    add(set, "named-by-nobody.txt", "x\n");
+    add(set, "not-named.txt", "x\n");
     struct change_set *written = keep(set, one, &err);
     assert_non_null(written);
     assert_int_equal(written->count, 1);
@@ -208,7 +208,7 @@ DECISION_TEST(edited_takes_the_new_sides_and_keeps_the_old)
     add(set, "new.txt", "proposed\n");
     add(set, "third.txt", "dropped\n");
     struct change_set *edited = change_set_new();
-    scratch_write(&scratch, "new.txt", "somebody was here\n");
+    scratch_write(&scratch, "new.txt", "another program\n");
     add(edited, "new.txt", "by hand\n");
     add(edited, "two.txt", "all new\n");
     struct decision decision = {.kind = DECISION_EDITED, .edited = edited};
@@ -341,7 +341,7 @@ TEST(decisions_have_names)
     assert_string_equal(decider_name(BY_TIMEOUT), "timeout");
 }
 
-/* A recorded proposal is made again only where everything is as it was. */
+/* A recorded proposal is repeated only if no file has changed. */
 
 static bool lost;
 

@@ -22,7 +22,7 @@ static const struct {
     {"result_info", "output", "the tool"},
     {"message", "opaque", "the provider"},
     {"model.responded", "opaque", "the provider"},
-    {"variant", "when", "whoever wrote the script of a model"},
+    {"variant", "when", "the author of a scripted model"},
     {"script.event", "event", "the script"},
     {"workspace.op", "attrs", "the operation"},
     {"edited", "before", "whatever was edited"},

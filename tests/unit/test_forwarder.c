@@ -24,7 +24,7 @@ static struct strbuf heard;
 static int port;           /* of the forwarder */
 static int server, served; /* a service of this machine, and its port */
 
-/* ---- what the owner hears ---- */
+/* ---- events for the owner ---- */
 
 static void on_connected(void *user, const struct forwarder_connection *connection)
 {

@@ -101,7 +101,7 @@ TEST(host_lists_are_matched)
             fail_msg("%s: %s:%u at %s is %s (%s)", rows[i].rule, rows[i].host, rows[i].port, rows[i].at,
                      rows[i].allowed ? "refused" : "allowed", why.text);
         if (!rows[i].allowed && !*why.text)
-            fail_msg("%s: nobody says why %s is refused", rows[i].rule, rows[i].host);
+            fail_msg("%s: no reason for refusing %s", rows[i].rule, rows[i].host);
     }
 }
 

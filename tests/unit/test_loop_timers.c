@@ -200,7 +200,7 @@ static void tick(struct loop_timer *timer)
 static void never(void *data)
 {
     (void)data;
-    fail_msg("nobody wrote");
+    fail_msg("the pipe is empty");
 }
 
 static void on_alarm(int signum)

@@ -91,7 +91,7 @@ TEST_WITH(failed_starts_are_delayed, world_begin, world_end)
     size_t before = world.started;
     world_run_ms(200000);
     assert_true(world.started > before + 5);
-    /* The pauses grow, and not for ever. */
+    /* The pauses grow up to a limit. */
     int64_t last = world.tried_ms[world.started - 1] - world.tried_ms[world.started - 2];
     assert_in_range(last, 30000, 30200);
     for (size_t i = 3; i + 1 < world.started; i++)
@@ -202,7 +202,7 @@ TEST_WITH(freed_in_every_state, world_begin, world_end)
     world_run_ms(1);
     callers[1].box->busy = true;
     pool_give(world.pool, callers[0].box, true); /* is being emptied */
-    pool_give(world.pool, callers[1].box, true); /* goes on */
+    pool_give(world.pool, callers[1].box, true); /* the script continues */
     pool_free(world.pool);
     world.pool = NULL;
     world_open(2, 0, &world_local); /* starting; and the scratch of two pools are beside each other */

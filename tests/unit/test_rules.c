@@ -162,7 +162,7 @@ RULES_TEST(permissions_are_listed_in_order_and_shrink)
     check_listed(rules, "write_file a.txt, foreign, foreign b.txt");
     rules_forget(rules, "foreign");
     check_listed(rules, "write_file a.txt");
-    rules_forget(rules, "nobody");
+    rules_forget(rules, "unknown");
     check_listed(rules, "write_file a.txt");
     rules_allow(rules, "foreign", NULL);
     check_listed(rules, "write_file a.txt, foreign");

@@ -14,7 +14,7 @@ struct fixture {
     struct journal_reader *reader;
     struct provider *model;
 
-    struct model_listener listener; /* what came back */
+    struct model_listener listener; /* its replies */
     struct strbuf text, thinking;   /* of the deltas */
     size_t deltas, dones;
     int64_t done_us, last_delta_us;
@@ -278,7 +278,7 @@ TEST(without_deltas_the_text_comes_in_words)
     stop(&f);
 
     start(&f, STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"latency_ms\":2000}\n", 1);
-    f.listener.delta = NULL; /* nobody wants them */
+    f.listener.delta = NULL; /* no listener for deltas */
     ask(&f, false);
     assert_int_equal(f.deltas, 0);
     stop(&f);

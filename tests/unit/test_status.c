@@ -1,4 +1,4 @@
-/* Tests of the status line while a retry waits: it counts down, and shows when the model is asked again. */
+/* Tests of the status line while a retry waits: it counts down, and shows when the next attempt begins. */
 
 #include "app/status.h"
 #include "base/mem.h"

@@ -179,7 +179,7 @@ static int step_called(void *data, enum finalize_step step, struct err *err)
     f->called[step]++;
     if (f->order_count < COUNT_OF(f->order))
         f->order[f->order_count++] = steps[step].word;
-    return f->fails[step] ? err_set(err, "told to fail") : 0;
+    return f->fails[step] ? err_set(err, "a failure of the test") : 0;
 }
 
 static int on_citations(void *data, struct err *err)
@@ -325,7 +325,7 @@ void area_reflection(struct vector *v)
     int64_t asked = 0;
     turn_rig_init(&rig);
     fake_tool_init(&fails, "fails", EFFECT_READ_ONLY);
-    fails.error = "told to fail";
+    fails.error = "a failure of the test";
     /* The tool uses up the turn's time, at most 2 s, to stay within its own deadline. */
     fails.takes_ms = left_s < 0 ? 2000 : 1000;
     turn_rig_add_tool(&rig, &fails.tool);
@@ -337,7 +337,7 @@ void area_reflection(struct vector *v)
     if (says)
         fake_provider_reflection(rig.model)->text = says;
     if (model && strcmp(model, "raises") == 0)
-        fake_provider_reflection(rig.model)->error = "told to fail";
+        fake_provider_reflection(rig.model)->error = "a failure of the test";
     else if (model && strcmp(model, "times out") == 0)
         fake_provider_reflection(rig.model)->takes_us = -1;
     else if (model)

@@ -20,7 +20,7 @@
 #define FILE_NAME     "file.txt"
 #define FILE_BEFORE   "original bytes"
 #define FILE_AFTER    "other bytes\n"
-#define FILE_EXTERNAL "bytes of somebody else\n"
+#define FILE_EXTERNAL "bytes of another program\n"
 
 struct paragraph;
 
@@ -119,7 +119,7 @@ static const char *make_arguments(struct paragraph *flow, const struct tool *too
     return arena_memdup0(&flow->v->arena, text.buf, text.len);
 }
 
-/* ---- the one who is asked ---- */
+/* ---- the user ---- */
 
 static void answer(struct turn_rig *rig, const struct question *question)
 {

@@ -74,7 +74,7 @@ static void on_done(void *user, struct script_result *take_result)
     loop_timer_stop(one->loop, &one->callback);
 }
 
-/* ---- what the case says ---- */
+/* ---- reading the case ---- */
 
 static const char **read_names(struct vector *v, const struct json *list)
 {
@@ -167,7 +167,7 @@ static void release_one(struct one_run *one)
     loop_free(one->loop);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void got_at_least(struct vector *v, const char *name, int64_t value)
 {

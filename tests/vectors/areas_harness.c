@@ -35,7 +35,7 @@ static const struct json *first_of(const struct heard *run, const char *type)
     return NULL;
 }
 
-/* ---- what the case says ---- */
+/* ---- reading the case ---- */
 
 static const char *program_path(struct vector *v)
 {
@@ -112,7 +112,7 @@ static const char *threads_script(struct vector *v)
                         (int)in_int(v, "events_each", 1), (int)in_int(v, "threads", 1));
 }
 
-/* ---- speaking ---- */
+/* ---- requests and events ---- */
 
 /* Reads all messages until script_done. */
 static void hear_answer(struct vector *v, struct harness_rig *rig, const char *id, struct heard *run)
@@ -197,7 +197,7 @@ static size_t hear_all(struct vector *v, struct harness_rig *rig, struct heard *
     return 1;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static const char *types_text(struct vector *v, const struct heard *run)
 {

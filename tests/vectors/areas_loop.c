@@ -57,7 +57,7 @@ static void call_by_word(struct cast *cast, const char *word)
     struct fake_tool *tool =
         add_tool(cast, name, strcmp(word, "denied write") == 0 ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY);
     if (strcmp(word, "raises") == 0 || strcmp(word, "fails") == 0) {
-        tool->error = "told to fail";
+        tool->error = "a failure of the test";
     } else if (strcmp(word, "times out") == 0) {
         tool->tool.spec.timeout_s = TOOL_S;
         tool->takes_ms = ms_of(TOOL_S) * 2;
@@ -85,7 +85,7 @@ static void call_by_object(struct cast *cast, const struct json *call)
     if (!registry_find(cast->rig.config.registry, name)) {
         struct fake_tool *tool = add_tool(cast, name, effect_from_name(safety));
         tool->takes_ms = json_int(json_get(call, "takes_ms"), cast->tool_ms);
-        tool->error = json_bool(json_get(call, "fails"), false) ? "told to fail" : NULL;
+        tool->error = json_bool(json_get(call, "fails"), false) ? "a failure of the test" : NULL;
         turn_rig_add_tool(&cast->rig, &tool->tool);
     }
     fake_answer_call(cast->answer, json_str(json_get(call, "id"), NULL), name,
@@ -120,7 +120,7 @@ static void make_model(struct cast *cast)
         vector_fail(v, "expected a loop the runner understands got input.loop = %s", loop);
     /* C has no exceptions: the failure inside the loop is a model that fails for good. */
     if (loop || (model && strcmp(model, "raises") == 0))
-        cast->answer->error = "told to fail";
+        cast->answer->error = "a failure of the test";
 }
 
 static void set_limits(struct cast *cast)

@@ -174,7 +174,7 @@ static void use(struct rig *rig, struct caller *caller, const char *script, doub
     give(rig, caller, script_result_keeps_box(&rig->result));
 }
 
-/* ---- what a case asks for ---- */
+/* ---- expectations ---- */
 
 /* Compares a count, or with true and false whether it is above zero. */
 static void got_count(struct vector *v, const char *name, int64_t count)

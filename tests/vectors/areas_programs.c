@@ -217,7 +217,7 @@ void area_session_cursor(struct vector *v)
     output_lines_release(&lines);
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 void area_session_hint(struct vector *v)
 {

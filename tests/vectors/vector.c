@@ -399,7 +399,7 @@ void got_pattern(struct vector *v, const char *name, const char *text)
     regfree(&regex);
 }
 
-/* ---- places within a value ---- */
+/* ---- paths within a value ---- */
 
 static int64_t length_of(const struct json *value)
 {

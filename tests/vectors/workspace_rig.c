@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 const char *rig_temp_dir(struct vector *v)
 {
@@ -148,7 +148,7 @@ void workspace_rig_release(struct workspace_rig *rig)
     free(rig->folder);
 }
 
-/* ---- looking ---- */
+/* ---- results ---- */
 
 const char *rig_mode(struct vector *v, const char *folder, const char *path)
 {

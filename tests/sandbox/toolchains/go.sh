@@ -1,4 +1,4 @@
-# Builds and tests Go: a module with a test, threads, a process, a web server and the race detector.
+# Builds and tests Go: a module with a test, threads, a process, a web server and parallel builds.
 # needs: go
 # optional
 set -eu
