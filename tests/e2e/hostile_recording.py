@@ -56,7 +56,7 @@ elif kind == "started":
 elif kind == "same":
     for i in range(number):
         started("c", 4000 + i, 4 + 2 * i)
-        finished("nobody%d" % i, 4000 + i, 5 + 2 * i)
+        finished("unknown%d" % i, 4000 + i, 5 + 2 * i)
 elif kind == "output":
     answer("x", [call(0)])
     started("c0", 4000, 4)

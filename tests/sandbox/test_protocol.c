@@ -136,7 +136,7 @@ TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
                   "    await asyncio.sleep(0)\n"
                   "    return ToolResult(True, {'x': x + more}, 'found')\n"
                   "async def fails():\n"
-                  "    raise LookupError('nobody')\n"
+                  "    raise LookupError('lost')\n"
                   "def plain(x):\n"
                   "    emit_log('plain')\n"
                   "    return fetch(x).data['x'] + _one()\n"
@@ -154,8 +154,8 @@ TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
          "awaited, which JSON cannot hold\ndone\n");
     says("import asyncio\nasync def main():\n    emit_result((await fetch(9)).data['x'])\nasyncio.run(main())",
          "result 9\ndone\n");
-    says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"nobody\"\ndone\n");
-    fails("fails()", "LookupError: nobody");
+    says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"lost\"\ndone\n");
+    fails("fails()", "LookupError: lost");
     assert_non_null(strstr(rig.traceback, "tools/a.py\", line 6, in fails"));
     says("emit_result('_one' in globals())", "result false\ndone\n");
 }
@@ -164,16 +164,16 @@ TEST_WITH(coroutines_in_disguise_need_no_await, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a.py",
                   "import functools\n"
-                  "def told(f):\n"
+                  "def marked(f):\n"
                   "    @functools.wraps(f)\n"
                   "    def wrapper(*args):\n"
                   "        return f(*args)\n"
                   "    return wrapper\n"
-                  "def untold(f):\n"
+                  "def unmarked(f):\n"
                   "    return lambda *args: f(*args)\n"
-                  "@told\n"
+                  "@marked\n"
                   "async def wrapped(x): return x + 1\n"
-                  "@untold\n"
+                  "@unmarked\n"
                   "async def hidden(x): return x + 2\n"
                   "async def _add(a, b): return a + b\n"
                   "three = functools.partial(_add, 3)\n"

@@ -155,7 +155,7 @@ TEST_WITH(a_host_that_does_not_read_stops_the_script, set_up, tear_down)
     harness_rig_send(&rig, line, strlen(line));
     usleep(1500000);
     assert_true(resident_kb(rig.pid) < 64 << 10);
-    usleep(1000000); /* its time ends all the same, before a host that reads again gets too much */
+    usleep(1000000); /* its time still ends, before a host that reads again gets too much */
     do {
         event = harness_rig_event(&rig);
         assert_non_null(event);

@@ -42,7 +42,7 @@ Host box
     UserKnownHostsFile $base/known_hosts
     StrictHostKeyChecking accept-new
     LogLevel ERROR
-Host nobody
+Host absent
     HostName 127.0.0.1
     Port 1
 TXT
@@ -52,7 +52,7 @@ chmod 755 "$base/bin/ssh"
 export PATH=$base/bin:$PATH
 
 try_remote ssh:box
-kt exec --engine ssh:nobody - <<<'emit_result(1)'
+kt exec --engine ssh:absent - <<<'emit_result(1)'
 ok "an unreachable machine: exit 2" is 2
 ok "with one line of error" one_error
 ok "that names the cause" err "Connection refused"

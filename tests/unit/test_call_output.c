@@ -42,8 +42,8 @@ static void rig_open(struct told_rig *rig, const char *const *texts, size_t coun
         json_close(&w, '}');
         strbuf_addch(&file, '\n');
     }
-    rig->folder = file_make_temp_dir(NULL, "keyturn-told-", &err);
-    CLEANUP(free) char *path = xasprintf("%s/told.jsonl", rig->folder);
+    rig->folder = file_make_temp_dir(NULL, "keyturn-output-", &err);
+    CLEANUP(free) char *path = xasprintf("%s/output.jsonl", rig->folder);
     assert_int_equal(file_replace(path, file.buf, file.len, 0600, &err), 0);
     rig->reader = journal_open(path, &err);
     assert_non_null(rig->reader);

@@ -264,7 +264,7 @@ TEST(unknown_fields_survive)
 {
     static const char line[] =
         "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
-    static const char other[] = "{\"seq\":6,\"type\":\"dream.told\",\"about\":[1, 2]}";
+    static const char other[] = "{\"seq\":6,\"type\":\"dream.ended\",\"about\":[1, 2]}";
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event;
@@ -284,7 +284,7 @@ TEST(unknown_fields_survive)
     strbuf_reset(&out);
     decode(&event, &arena, other);
     assert_int_equal(event.type, EVENT_OTHER);
-    assert_string_equal(event.type_name, "dream.told");
+    assert_string_equal(event.type_name, "dream.ended");
     assert_null(event_type_name(event.type));
     event_encode(&out, &event);
     assert_string_equal(out.buf, other);

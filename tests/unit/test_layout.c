@@ -141,7 +141,7 @@ TEST(the_workspace_shares_the_place_of_the_waves)
         assert_memory_equal(&layout.panes[TOOLS], &waves.panes[TOOLS], sizeof(struct rect));
         assert_memory_equal(&layout.panes[BUDGET], &waves.panes[BUDGET], sizeof(struct rect));
     }
-    /* A size without room for the waves shows them like the other panes. */
+    /* At a size without a pane for the waves, the workspace gets one like the others. */
     struct layout small = make(24, 80, WORKSPACE, false);
     assert_rect(small.panes[WORKSPACE], 14, 0, 9, 48);
 }
