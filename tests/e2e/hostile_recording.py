@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a hostile recording to standard output: hostile_recording.py KIND:N
+"""Writes a hostile recording to standard output. hostile_recording.py KIND:N
   events:N    N pieces of an answer             line:N      an answer of N MiB in one line of text
   newlines:N  an answer of N MiB, every second byte a line end
   deep:N      calls N deep                      calls:N     N calls in one answer

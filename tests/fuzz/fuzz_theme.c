@@ -1,5 +1,5 @@
-/* Fuzzes theme files. An accepted theme has a look for every role and any number of colors; an error names an existing
- * line and leaves the theme unchanged. */
+/* Fuzzes the parser of themes. An accepted theme has a look for every role and any number of colors; an error names an
+ * existing line and leaves the theme unchanged. */
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds more memory than its limit of 128 MB, in one of several ways, long enough to be measured: memory.py WAY"""
+"""Holds more memory than its limit of 128 MB, in one of several ways, long enough to be measured. memory.py WAY"""
 
 import ctypes
 import mmap

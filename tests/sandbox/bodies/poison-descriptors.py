@@ -1,4 +1,4 @@
-# Leaves descriptors open.
+# Leaves descriptors open for the next script.
 # needs: process
 # expect: done
 # control: insane
