@@ -126,7 +126,7 @@ TEST_WITH(undo_and_undo_of_undo, setup, teardown)
     assert_int_equal(scratch_mode(&rig.files, "a"), 0755);
     free(undo("cp_2"));
     expect_file("a", "two");
-    free(undo("cp_1")); /* it is again what that write left */
+    free(undo("cp_1")); /* it is again the state that this write left */
     expect_file("a", "one");
     expect_list("cp_4 cp_3 cp_2 cp_1");
 }
@@ -225,7 +225,7 @@ TEST_WITH(ids_continue_after_reopening, setup, teardown)
     CLEANUP(free) char *three = write_one("a", "3");
     assert_string_equal(three, "cp_3");
 
-    /* A save that was interrupted left a folder without a manifest, and other things lie about. */
+    /* An interrupted save left a folder without a manifest, and foreign files are beside it. */
     scratch_mkdir(&rig.beside, "state/checkpoints/cp_9");
     scratch_write(&rig.beside, "state/checkpoints/cp_9/0.old", "half");
     scratch_mkdir(&rig.beside, "state/checkpoints/cp_x");

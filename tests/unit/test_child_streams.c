@@ -159,7 +159,7 @@ TEST_WITH(a_child_can_have_a_terminal, child_rig_set_up, child_rig_tear_down)
     assert_non_null(strstr(child.out.buf, "24 80\r\n"));
     assert_non_null(strstr(child.out.buf, "got:7\r\n"));
     seen_release(&child);
-    /* The end of its input is what a person would type. */
+    /* The end of its input is the key that a person would press. */
     const char *cat[] = {"cat", NULL};
     seen_start(&child, loop, (struct process_spec){.argv = cat, .open = PROCESS_PTY});
     child_write(child.child, "x\n", 2);
@@ -356,7 +356,7 @@ static void free_paused(struct loop_timer *timer)
     seen_free(pausing.child);
 }
 
-/* Later than at its start nothing comes for a moment only because nothing is read. */
+/* After its start, a moment without data only means that the stream is not read. */
 static void await_pause(struct seen_child *child)
 {
     if (child->out.len > ENDLESS)

@@ -81,7 +81,7 @@ TEST_WITH(links_inside, setup, teardown)
     workspace_test_write(&t, "work/d/x", "1");
     workspace_test_link(&t, "../work/d", "out/folder");
     workspace_test_link(&t, "../work/d/x", "out/file");
-    expect_names("out/**", "work/d/x"); /* once, by its real path, however many ways lead there */
+    expect_names("out/**", "work/d/x"); /* once, by its real path, however many links lead there */
     CLEANUP(free) char *absolute = workspace_test_path(&t, "work/d/x");
     workspace_test_link(&t, absolute, "out2/absolute");
     expect_names("out2/*", "work/d/x");

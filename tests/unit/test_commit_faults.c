@@ -1,5 +1,5 @@
-/* A commit whose system calls fail at every possible place. Afterwards everything is new, or everything is old and the
- * answer says so. The test compiles change_commit.c into this program to intercept the calls. */
+/* Tests of a commit whose system calls fail at every possible place. Afterwards everything is new, or everything is old
+ * and the error says so. The test compiles change_commit.c into this program to intercept the calls. */
 
 #include "base/beneath.h"
 #include "base/file.h"

@@ -156,7 +156,7 @@ TEST(files_of_other_programs)
     assert_int_equal(config_add_mcp(config, theirs, &err), 0);
     assert_int_equal(config->mcp.count, 2);
     assert_string_equal(config->mcp.items[1].note, "\"shiny\" has no effect");
-    assert_string_equal(config->mcp.items[1].cwd, sub); /* meant from where the file is */
+    assert_string_equal(config->mcp.items[1].cwd, sub); /* relative to the folder of the file */
     assert_int_equal(config_add_mcp(config, theirs, &err), -1);
     assert_non_null(strstr(err.text, "duplicate MCP server \"m\"; rename or remove one"));
     assert_int_equal(config_add_mcp(config, other, &err), -1);

@@ -159,7 +159,7 @@ TEST_WITH(an_excerpt_of_one_endless_line_is_cut_between_characters, setup, teard
     assert_true(strlen(item.excerpt) <= 400);
     assert_non_null(strstr(item.excerpt, " needle "));
     assert_true(utf8_valid(item.excerpt, strlen(item.excerpt)));
-    /* Nothing in the middle was torn; the last character may have been cut by the limit. */
+    /* No character in the middle was cut; only the last one may be. */
     assert_memory_equal(item.excerpt, "\xe2\x82\xac", 3);
     item_release(&item);
 }

@@ -65,7 +65,7 @@ static struct change_set *two_hunks(void)
     return set;
 }
 
-/* The differences of a proposal, with which it is counted. */
+/* The diffs of a proposal, whose lines are counted. */
 static struct diff **make_diffs(struct change_set *set)
 {
     struct diff **diffs = xcalloc(set->count + 1, sizeof(struct diff *));
@@ -219,7 +219,7 @@ DECISION_TEST(edited_takes_the_new_sides_and_keeps_the_old)
     CLEANUP(free) char *new = text_of(written, 1);
     assert_string_equal(two, "all new\n");
     assert_string_equal(new, "by hand\n");
-    assert_false(written->items[1].old.exists); /* as proposed, not as the editor found it */
+    assert_false(written->items[1].old.exists); /* as proposed, not as the user edited it */
     change_set_free(written);
     add(edited, "fourth.txt", "smuggled\n");
     assert_null(apply(&decision, set, &err));
@@ -299,7 +299,7 @@ DECISION_TEST(a_note_stays_short)
     change_set_free(set);
 }
 
-/* A copy needs nothing of what it was made from. */
+/* A copy needs no memory of its original. */
 DECISION_TEST(a_copy_owns_everything)
 {
     char path[] = "two.txt", reason[] = "why";

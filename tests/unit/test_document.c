@@ -171,7 +171,7 @@ TEST(blanks_that_hide_something_are_counted)
         text.buf, 60, false,
         "(1,937 characters of text)\n  | ls\n  |  ┄ 1,900 blanks ┄ }\n  |  ┄ 5 blanks ┄ x\n  |  ┄ 17 blanks ┄ y\n"
         "  |  ┄ 4 empty lines ┄ \n  | z\n");
-    /* What people write with stays as it is. */
+    /* Ordinary characters of text stay unchanged. */
     assert_fold("\"a\\n\\n\\n\\n\\t\\tb    c\"", 60, true,
                 "(13 characters of text)\n  | a\n  | \n  | \n  | \n  |                 b    c\n");
 }

@@ -244,7 +244,7 @@ TEST(wrong_kinds_inside_records_read_as_missing)
     assert_false(event.tool_finished.failure->retryable);
 }
 
-/* What a stranger's line may make of the memory is bounded. */
+/* The memory for a foreign line is bounded. */
 TEST(a_line_with_too_many_items_loses_the_list)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;

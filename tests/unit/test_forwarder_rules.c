@@ -116,7 +116,7 @@ TEST(several_rules)
     assert_false(allows((const char *const[]){NULL}, "a.org", 80, PUBLIC, &why));
 }
 
-/* An address of one of our interfaces is ours, though it is public. */
+/* An address of one of our interfaces belongs to this machine, even if it is public. */
 TEST(own_public_address)
 {
     struct network_rule rule;

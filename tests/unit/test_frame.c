@@ -29,7 +29,7 @@ static const struct frame_caps caps = {.colors = 256,
                                        .hide_cursor = "\033[?25l",
                                        .show_cursor = "\033[?25h"};
 
-/* What a terminal of bytes makes of it: cells of ASCII only. */
+/* The screen of a terminal without UTF-8: cells of ASCII only. */
 struct glass {
     char cells[ROWS][COLS];
     int row, col;

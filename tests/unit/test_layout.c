@@ -68,7 +68,7 @@ static void check(const struct layout_input *input)
     if (layout.timeline.rows != input->timeline || layout.hint.rows != input->hint ||
         layout.message.row != layout.footer.row - 1)
         fail_msg("a line is missing at %dx%d", input->cols, input->rows);
-    /* A write that waits is in sight unless something else has the whole screen. */
+    /* A waiting write is visible unless another view fills the screen. */
     if (input->write && !input->zoom && layout.panes[WRITE].rows == 0)
         fail_msg("the write is not on the screen at %dx%d", input->cols, input->rows);
 }
@@ -157,7 +157,7 @@ TEST(200x60)
     assert_int_equal(layout.panes[TOOLS].col, 140);
 }
 
-/* A write that comes moves nothing but the conversation, which gives it room. */
+/* A new write moves only the conversation, which gives it space. */
 TEST(a_question_takes_the_writes_place_only)
 {
     static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}, {30, 100}, {50, 90}};

@@ -18,7 +18,7 @@
     mcp_rig_fake(&rig, "f", __VA_ARGS__); \
     mcp_rig_open(&rig, LONG_S)
 
-/* What these servers do not do need not be waited for. */
+/* These servers never do this, so the test does not wait for it. */
 static void hurry(struct mcp_rig *rig)
 {
     rig->pace.ping_us = rig->pace.pause_us = rig->pace.end_us = rig->pace.term_us = SOON_US;
@@ -46,7 +46,7 @@ TEST(server_that_keeps_failing_is_given_up)
     struct mcp_rig rig;
     mcp_rig_init(&rig);
     hurry(&rig);
-    rig.pace.steady_us = 0; /* counts when it is ready, which it never is again */
+    rig.pace.steady_us = 0; /* each start counts when it is ready, which it never is again */
     CLEANUP(free) char *file = scratch_path(&rig.test.rig.scratch, "starts");
     const char *env[] = {arena_printf(&rig.test.rig.arena, "FAKE_MCP_STARTS=%s", file), NULL};
     mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;

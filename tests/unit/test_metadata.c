@@ -134,7 +134,7 @@ static void nothing(struct metadata *md, void *user)
     (void)user;
 }
 
-/* A program in the workspace takes the lock and does not let go. */
+/* A program in the workspace takes the lock and keeps it. */
 TEST_WITH(a_lock_of_another_process_is_respected, setup, teardown)
 {
     struct err err = ERR_INIT;

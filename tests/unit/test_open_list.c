@@ -84,7 +84,7 @@ TEST(locked_session_is_shown_as_running)
     sessions_release(&rows);
 }
 
-/* What the list knows is not read; what it does not know (an older version wrote it) is. */
+/* A session in the index is not read; one that is missing there (an older version wrote it) is. */
 TEST(listed_session_appears_once)
 {
     struct err err = ERR_INIT;

@@ -63,7 +63,7 @@ TEST_WITH(overflow_and_order, world_begin, world_end)
     pool_give(world.pool, callers[5].box, true);
     pool_give(world.pool, callers[6].box, true);
     world_run_ms(1000);
-    assert_pool(idle, 2); /* what was made for the rush is gone */
+    assert_pool(idle, 2); /* the boxes of the peak are gone */
     assert_pool(retired, 0);
     assert_pool(served, 6);
     assert_int_equal(world.alive, 2);
@@ -150,7 +150,7 @@ TEST_WITH(a_lazy_pool_starts_on_demand, world_begin, world_end)
     assert_pool(idle, 2);
 }
 
-/* A caller that has a box waits for the one that comes back, however much trouble there is with others. */
+/* A waiting caller gets a returned box, even while new boxes fail to start. */
 TEST_WITH(trouble_beside_a_box, world_begin, world_end)
 {
     struct caller first, second;

@@ -134,7 +134,7 @@ TEST_WITH(hex_digits_are_found, NULL, forget)
     check("x 73 6B 2D 6C 69 76 65 2D FF y", "x [secret KEY] y");
 }
 
-/* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbors too and may stay. */
+/* "user:sk-live-0123456789" and similar: the first and last digits depend on the neighbors too and may stay. */
 TEST_WITH(values_inside_base64_are_found, NULL, forget)
 {
     redact_add("KEY", "sk-live-0123456789");

@@ -90,7 +90,7 @@ TEST_WITH(short_output_is_complete, begin, end)
     assert_int_equal(artifact_store_count(store, NULL), 0);
 }
 
-/* Little of the room stays unused, for every length between what fits and what is no longer kept. */
+/* Almost all of the space is used, for every length between what fits and what is no longer kept. */
 TEST_WITH(all_space_is_used, begin, end)
 {
     static const size_t lines[] = {400, 3000, 100000};
@@ -114,7 +114,7 @@ TEST_WITH(all_space_is_used, begin, end)
     }
 }
 
-/* Whatever the pieces, the text shown first came first. */
+/* For any pieces, the text shown first came first. */
 TEST_WITH(the_first_bytes_are_kept, begin, end)
 {
     CLEANUP(strbuf) struct strbuf much = STRBUF_INIT, whole = STRBUF_INIT;

@@ -172,8 +172,8 @@ TEST(colors_of_the_painted_themes_can_be_read)
             double a = luminance(style->fg);
             double b = luminance(style->bg);
             double contrast = a > b ? (a + 0.05) / (b + 0.05) : (b + 0.05) / (a + 0.05);
-            /* Lines and what is dropped or merely a gap may step back; nothing else goes below what WCAG asks of large
-             * text, and what is read goes well above. */
+            /* Lines, discarded hunks and gaps may be dim; everything else has at least the contrast that WCAG requires
+             * of large text, and body text much more. */
             bool quiet = look == LOOK_FRAME || look == LOOK_DIFF_DISCARDED || look == LOOK_WAVE_GAP ||
                          look == LOOK_TIMELINE || look == LOOK_DIFF_GUTTER || look == LOOK_WAVE_HELD;
             if (contrast < (quiet ? 1.6 : 3.0))
