@@ -1,5 +1,5 @@
-/* What a frame costs: with a million events the same as with a thousand; a step back near the end; a filter over all of
- * them; and drawing while 100,000 events a second come in. */
+/* Measures the cost of a frame: a million events against a thousand, a step back near the end, a filter over all
+ * events, and drawing while 100,000 events arrive each second. */
 
 #include "app/keymap.h"
 #include "app/player.h"
@@ -123,7 +123,7 @@ static void decode_all(const struct journal_reader *lines)
     arena_release(&arena);
 }
 
-/* Seconds of CPU until a filter has looked at every event, and of decoding them all: it looks at lines where they lie
+/* CPU seconds until a filter has checked every event, and of decoding them all. The filter searches the undecoded lines
  * because that is cheaper. */
 static double filter(const char *path, double *decode_s)
 {
@@ -159,7 +159,7 @@ static double filter(const char *path, double *decode_s)
     return start;
 }
 
-/* Share of one core that drawing takes while events pour in, every one of them recorded and folded. */
+/* Share of one core that drawing takes while recorded events arrive. */
 static double flood(const char *path)
 {
     struct journal *journal = journal_create(path, clock_system(), NULL);

@@ -107,7 +107,7 @@ static double private_mb(pid_t pid)
     return (double)kb / 1024;
 }
 
-/* CPU time of the shortest run there is; `preload`: libraries that are linked at the start, or NULL. */
+/* CPU time of the fastest run. `preload`: libraries to link at the start, or NULL. */
 static double start_cpu_s(const char *preload)
 {
     pid_t pid = fork();
@@ -127,7 +127,7 @@ static double start_cpu_s(const char *preload)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* What base/lazy_link.h is for: the same start with the libraries that it puts off. */
+/* Measures what base/lazy_link.h saves: the same start with the libraries that it loads later. */
 static void measure_lazy_linking(void)
 {
     double lazy = 1e9, eager = 1e9;

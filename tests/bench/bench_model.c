@@ -101,7 +101,7 @@ static void quick(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* One connection after the other; the answers begin anew with each. */
+/* Serves one connection after the other. Each starts with the first answer. */
 static void *serve(void *data)
 {
     struct server *server = data;
@@ -201,7 +201,7 @@ static void product(void)
         die("the turn failed");
 }
 
-/* What the least client says: all messages so far, as cJSON has them. */
+/* The request of the minimal client: all messages so far, as cJSON. */
 static void say(int fd, const cJSON *request)
 {
     char *body = cJSON_PrintUnformatted(request), head[256];
@@ -226,7 +226,7 @@ static cJSON *block(cJSON *messages, const char *role, const char *type)
     return made;
 }
 
-/* The arguments that the events of an answer make; false when there is no call. */
+/* Collects the arguments of the call in the events of an answer. False if the answer has no call. */
 static bool hear(char *stream, char arguments[256], char id[64])
 {
     size_t used = 0;
@@ -289,7 +289,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The median wait of one turn. */
+/* Returns the median wait of one turn. */
 static double median_of(void (*client)(void))
 {
     steps.waited = 0;

@@ -1,5 +1,5 @@
-/* A program in a warm workspace, from the call to its result, against the same bubblewrap by hand with nothing to tell
- * of it. */
+/* Measures a program in a warm workspace, from the call to its result, against the same bubblewrap command without
+ * Keyturn. */
 
 #include "base/file.h"
 #include "base/loop.h"
@@ -38,10 +38,10 @@ static void run_by_hand(void *none)
         give_up("there is no bubblewrap");
 }
 
-/* Our own vector up to the launcher, and then the program itself. */
+/* Our own argument vector up to the launcher, then the program itself. */
 static void make_floor(const struct sandbox_engine *engine)
 {
-    /* Small files of /etc come from descriptors, which nobody hands over here. */
+    /* Bubblewrap gets small files of /etc through descriptors; this run leaves them out. */
     struct sandbox_program plain = *engine->program;
     struct sandbox_engine bare = *engine;
     plain.etc = NULL;

@@ -1,9 +1,8 @@
-/* A script through the harness: how long a warm one takes, how long a harness needs to be ready, how fast events come
- * through, and what a flood of output costs.
+/* Measures scripts in the harness: a warm script, a new harness, the rate of events, and a flood of output.
  *
- * The floor of a warm request is a byte sent to and fro between two plain processes on two cores. For the reader two
- * other ways to run a piece of Python stand beside it: a loop in one Python process, which isolates nothing, and a
- * Jupyter kernel. */
+ * The floor of a warm request is a byte between two plain processes on two cores, and back. Two other ways to run a
+ * piece of Python are printed for comparison: a loop in one Python process, which isolates nothing, and a Jupyter
+ * kernel. */
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -133,7 +132,7 @@ static void pin(unsigned cpu)
     sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Median of a byte to another process and back, in µs. */
+/* Returns the median round trip of a byte to another process, in µs. */
 static double ping_pong(void)
 {
     double *times = xcalloc(WARM, sizeof(*times));
@@ -180,7 +179,7 @@ static const char *const *harness_argv(void)
     return argv;
 }
 
-/* Median of requests one right after the other. */
+/* Returns the median of consecutive requests. */
 static double back_to_back(struct peer *peer, int count)
 {
     double *times = xcalloc((size_t)count, sizeof(*times));
@@ -244,7 +243,7 @@ static void start_python(void *none)
         give_up("there is no python3");
 }
 
-/* ---- through box, executor and journal ---- */
+/* ---- through sandbox, executor and journal ---- */
 
 struct through {
     struct loop *loop;
@@ -309,7 +308,7 @@ static void run_through(struct through *t, const struct sandbox_engine *engine)
     loop_free(t->loop);
 }
 
-/* Seconds a plain Python program needs to print the same lines to us. */
+/* Returns the seconds a plain Python program needs to print the same lines to this process. */
 static double print_plainly(void)
 {
     CLEANUP(free)
@@ -348,8 +347,7 @@ static void measure_events(const struct sandbox_engine *engine)
     bench_report("script-events", value * 1e3, "ms", floor * 1e3, 1);
 }
 
-/* A gigabyte of text: what is read of it costs no memory here. Our own harness would stop it long before, so this one
- * is false. */
+/* A gigabyte of text must not grow the memory here. The real harness would stop much earlier, so this one is fake. */
 static void measure_flood(void)
 {
     static const char definition[] =

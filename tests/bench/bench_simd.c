@@ -1,5 +1,5 @@
-/* Where the product has vector instructions of its own, against the same code without them. They have to be 1.5 times
- * as fast, or they go. */
+/* Compares the product's own vector instructions with the same code without them. They must be 1.5 times as fast, or
+ * they are removed. */
 
 #include "base/mem.h"
 #include "bench.h"

@@ -1,4 +1,4 @@
-/* Scheduling is linear: twice the calls cost about twice the time. */
+/* Measures scheduling, which is linear: twice the calls cost about twice the time. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -38,7 +38,7 @@ int main(void)
 {
     struct arena arena = ARENA_INIT;
     for (int i = 0; i < CALLS; i++) {
-        /* Every hundredth call meets an earlier one's key, so that waves end too. */
+        /* Every hundredth call uses an earlier key, so that a wave ends there. */
         const char *text = arena_printf(&arena, "{\"a\":\"a%d\",\"b\":\"b%d\",\"c\":\"c%d\",\"d\":\"d%d\"}",
                                         i - (i % 100 == 99), i, i, i);
         calls[i] = (struct wave_call){.id = arena_printf(&arena, "c%d", i),

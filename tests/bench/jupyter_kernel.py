@@ -4,7 +4,7 @@ import os
 import statistics
 import time
 
-os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # the kernel would complain on our stderr
+os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # otherwise the kernel complains on our stderr
 
 from jupyter_client.manager import start_new_kernel
 

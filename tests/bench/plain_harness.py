@@ -1,4 +1,4 @@
-"""The same protocol in one Python process that isolates nothing: what a script costs without a sandbox."""
+"""Speaks the harness's protocol in one Python process that isolates nothing: the cost of a script without a sandbox."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
 #pragma once
-/* A case: a story about the engine, told in a text file (README.md has the grammar). case_file.c reads the files,
- * case_run.c runs the statements over a turn_rig: case_setup.c what stands before, case_user.c what the user does,
- * case_expect.c what is expected. A case that fails names its file and line. */
+/* The shared declarations of the case runner, which runs stories about the engine from text files (README.md has the
+ * grammar). case_file.c reads the files and case_run.c runs the statements over a turn_rig. case_setup.c prepares the
+ * situation, case_user.c acts as the user, case_expect.c checks. A failing case reports its file and line. */
 
 #include "base/arena.h"
 #include "support/fake_tools.h"
@@ -20,7 +20,7 @@ struct case_block {
 
 struct case_file {
     const char *path;
-    struct case_block all;     /* what stands before the first block belongs to every case */
+    struct case_block all;     /* lines before the first block; part of every case */
     struct case_block *setups; /* blocks that cases name with `use` */
     size_t setup_count, setup_room;
     struct case_block *cases;
@@ -46,7 +46,7 @@ struct case_tool {
     struct case_tool *next;
 };
 
-/* What happens once an event is told. */
+/* Statements that run when a certain event is emitted. */
 struct case_hook {
     struct case_run *run;
     enum event_type type;
@@ -57,47 +57,48 @@ struct case_hook {
     struct case_hook *next;
 };
 
-/* One run of a case, of one row of its table where it has one. */
+/* One run of a case, or of one row of its table. */
 struct case_run {
     const struct case_file *file;
     const struct case_block *block;
-    const struct case_line *row; /* of `with`; NULL: there is none */
-    bool story;                  /* print it even when all is well */
+    const struct case_line *row; /* row of `with`; NULL if the case has no table */
+    bool story;                  /* print the story of a passing case too */
 
     struct arena arena;
     struct turn_rig rig;
-    bool explained, finished;          /* why it failed was printed; every statement was run */
-    const struct case_line *line;      /* that runs */
-    const struct case_line *block_end; /* of the lines it stands in */
-    const struct case_line *refused;   /* the newest refusal that was looked at */
+    bool explained, finished;          /* the failure was printed; every statement ran */
+    const struct case_line *line;      /* the running line */
+    const struct case_line *block_end; /* path of the file */
+    const struct case_line *refused;   /* the newest refusal that a statement checked */
     struct case_variable *variables;
     struct case_tool *tools;
     struct case_hook *hooks;
     struct sink sink;                /* for the hooks */
-    struct fake_answer *answer;      /* that `call` and `delta` lines complete */
+    struct fake_answer *answer;      /* that `call` and `delta` lines extend */
     bool in_file;                    /* the journal */
     struct change_set *version;      /* the user's own, of the last `edited` */
-    struct checkpoints *checkpoints; /* kept from the engine by `set checkpoints off` */
+    struct checkpoints *checkpoints; /* hidden from the engine by `set checkpoints off` */
     struct artifact_store *artifacts;
     struct strbuf walked;
     const char *automatic; /* "yes", "no", "cancel" */
-    const char *refusal;   /* of an automatic answer that nothing has asked about yet; NULL: none */
+    const char *refusal;   /* the question that an automatic answer is for; NULL: none */
     struct case_mark {
         const struct case_line *line;
         size_t events;
-    } * marks; /* where the story was at each statement */
+    } * marks; /* position in the story at each statement */
     size_t mark_count, mark_room;
 };
 
-/* Ends the case: the line that runs is at fault. */
+/* Ends the case with an error in the running line. */
 _Noreturn void case_fail(struct case_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* case_file.c: fails with a message on stderr and exit status 2. */
 void case_file_read(struct case_file *file, const char *path);
 void case_file_release(struct case_file *file);
-const struct case_block *case_file_setup(const struct case_file *file, const char *name); /* NULL: there is none */
+const struct case_block *case_file_setup(const struct case_file *file,
+                                         const char *name); /* NULL if the name is unknown */
 void case_split(struct case_run *run, const char *text, struct words *words);
-/* The first words as case_split has them, and the rest of the line as it stands but for variables. */
+/* The first words as case_split returns them, and the rest of the line unchanged except for variables. */
 const char *case_split_raw(struct case_run *run, const char *text, size_t count, struct words *words);
 void case_set(struct case_run *run, const char *name, const char *value);
 
@@ -109,7 +110,7 @@ char *case_path(struct case_run *run, const char *path); /* of a file of the wor
 struct case_tool *case_tool_find(struct case_run *run, const char *name);
 
 /* case_setup.c: the values of words */
-/* The value of KEY=VALUE among the words from `first` on; NULL: there is none. It is used up. */
+/* The value of KEY=VALUE among the words from `first` on, or NULL. Marks the word as used. */
 const char *case_take_option(struct words *words, size_t first, const char *key);
 void case_check_count(struct case_run *run, const struct words *words, size_t least, size_t most);
 int64_t case_duration(struct case_run *run, const char *text); /* "10s", "500ms", "7us", in microseconds */
@@ -123,5 +124,6 @@ case_statement case_do_set, case_do_secret, case_do_limit, case_do_file, case_do
     case_do_tool, case_do_let_go, case_do_answer, case_do_delta, case_do_auto, case_do_recorded, case_do_run,
     case_do_walk, case_do_resume;
 void case_do_call(struct case_run *run, const char *text);
-/* False: this is nothing a user can want. `refused` is the line that says it is refused; NULL: it must be taken. */
+/* Returns false if no such intent exists. `refused` is the line that expects a refusal; NULL: the intent must be
+ * accepted. */
 bool case_do_wish(struct case_run *run, struct words *words, const struct case_line *refused, bool from_hook);

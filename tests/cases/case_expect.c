@@ -1,7 +1,7 @@
-/* What a case expects: everything it can look at is a JSON value, a view, of which fields are compared.
+/* Checks expectations of a case. Each thing to check is a JSON value, called a view; the case compares fields of it.
  *
  * A field that a view can never have is an error in the case, not a difference: a typing mistake must not make a case
- * that cannot fail. Only what a tool or a model said may have any field. */
+ * that cannot fail. Only texts of a tool or a model may have any field. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -20,10 +20,10 @@
 
 struct view {
     const char *name;                  /* for messages: "event write.decided" */
-    const struct json *root;           /* NULL: there is no such thing */
-    const char *why;                   /* there is none */
-    const struct event_layout *layout; /* of an event; NULL: its members are all it can have */
-    bool free;                         /* it may have any field */
+    const struct json *root;           /* NULL if the thing does not exist */
+    const char *why;                   /* why it is missing */
+    const struct event_layout *layout; /* layout of an event; NULL: the present members are the only possible ones */
+    bool free;                         /* any field is allowed */
     size_t used;                       /* words that named it */
 };
 
@@ -126,7 +126,7 @@ static struct view view_message(struct case_run *run, const char *call)
 {
     const char *text = turn_check_message(&run->rig, call);
     const struct json *value = text ? json_parse(&run->arena, text, strlen(text), NULL) : NULL;
-    if (text && !value) { /* cut to make room, or edited: a text like any other */
+    if (text && !value) { /* cut to make room, or edited: still a text */
         CLEANUP(strbuf) struct strbuf quoted = STRBUF_INIT;
         json_write_str(&quoted, text, strlen(text), JSON_COMPACT);
         value = parse(run, quoted.buf, quoted.len);
@@ -179,7 +179,7 @@ static void add_messages(struct case_run *run, struct json_writer *w, const stru
     json_add_str(w, "sent", event_json(&event, "messages"));
 }
 
-/* The n-th request from 1, reflections too; "last": the newest that was a step. */
+/* The n-th request, counted from 1 and including reflections; "last": the newest request of a step. */
 static struct view view_request(struct case_run *run, const char *word)
 {
     const struct fake_provider *model = run->rig.model;
@@ -347,7 +347,7 @@ static bool find_view(struct case_run *run, const char *const *words, struct vie
 
 /* ---- fields ---- */
 
-/* Fails when an event of this layout can have no such field. */
+/* Fails if an event of this layout cannot have such a field. */
 static void check_layout(struct case_run *run, const struct view *view, const char *path)
 {
     static const char *const common[] = {"seq", "t", "turn"};
@@ -381,7 +381,7 @@ static const char *value_text(struct case_run *run, const struct json *value)
     return value->type == JSON_STRING ? value->text : arena_memdup0(&run->arena, value->src, value->src_len);
 }
 
-/* The text of a field, "-" when it is not there; "" is the whole. */
+/* The text of a field, "-" if it is missing. "" is the whole view. */
 static const char *field_text(struct case_run *run, const struct view *view, const char *path)
 {
     if (view->layout && *path)
@@ -466,7 +466,7 @@ static void check_fields(struct case_run *run, const struct view *view, const ch
 
 /* ---- expectations that are no view ---- */
 
-/* Types of events in order, with a call or gate where it matters; "..." stands for any number of others. */
+/* Types of events in order, with a call or gate where it matters. "..." matches any number of other events. */
 static bool story_fits(struct case_run *run, const char *const *words, size_t first)
 {
     for (; *words; words++, first++) {
@@ -519,7 +519,7 @@ static void expect_status(struct case_run *run, const char *const *words)
     check_fields(run, &view, words + 1);
 }
 
-/* WHY it is held, "*" for whatever reason, and fields of what stands at the gate. */
+/* WHY the turn is held, "*" for any reason, and fields of the gate's item. */
 static void expect_held(struct case_run *run, const char *const *words)
 {
     struct view view = view_held(run);
@@ -537,7 +537,7 @@ static void expect_file(struct case_run *run, const char *path, const char *want
         expect_text(run, path, text ? text : "(no file)", wanted);
 }
 
-/* Nothing that was told, and no line of the journal's file, holds this text. */
+/* Fails if any event or any line of the journal file contains this text. */
 static void expect_no_trace(struct case_run *run, const char *text)
 {
     CLEANUP(free) char *file = scratch_read(&run->rig.scratch, "s.jsonl", NULL);
@@ -581,7 +581,7 @@ static void expect_number(struct case_run *run, const char *what, size_t is, con
     expect_text(run, what, arena_printf(&run->arena, "%zu", is), wanted);
 }
 
-/* What stands behind `expect`, how many words it takes, and what it does with them. */
+/* The subjects of `expect`: name, number of words, and the function that checks. */
 static bool expect_plain(struct case_run *run, const char *const *words, size_t count)
 {
     static const struct {

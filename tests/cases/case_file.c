@@ -1,6 +1,6 @@
-/* Reading case files: blocks of lines, and the words of a line.
+/* Reads case files: blocks of lines, and the words of a line.
  *
- * A file is read whole before its cases run. What a line means is decided when it runs, because variables have their
+ * A file is read completely before its cases run. Each line is interpreted when it runs, because variables have their
  * values only then. */
 
 #include "base/file.h"
@@ -26,7 +26,7 @@ static struct case_block *add_block(struct case_block **blocks, size_t *count, s
     return block;
 }
 
-/* The block that a line begins; NULL: it is a line of the present one. */
+/* The block that a line begins; NULL if the line belongs to the present block. */
 static struct case_block *begin_block(struct case_file *file, const char *text, int number)
 {
     bool setup = strncmp(text, "setup ", 6) == 0;
@@ -107,7 +107,7 @@ void case_set(struct case_run *run, const char *name, const char *value)
     run->variables = variable;
 }
 
-/* Adds the value of the variable at `at`, behind its dollar sign; gives out where the text goes on. */
+/* Adds the value of the variable at `at`, after its dollar sign. Sets where the text continues. */
 static const char *add_variable(struct case_run *run, struct strbuf *out, const char *at)
 {
     if (*at == '$') {
@@ -144,7 +144,7 @@ static const char *add_escape(struct case_run *run, struct strbuf *out, const ch
     return at + 3;
 }
 
-/* Variables outside of quotes are replaced before the line is split: they may hold several words, or quotes. */
+/* Variables outside of quotes are replaced before the line is split, so they may hold several words, or quotes. */
 static const char *expand_bare(struct case_run *run, const char *at)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -162,7 +162,7 @@ static const char *expand_bare(struct case_run *run, const char *at)
     return arena_memdup0(&run->arena, out.buf, out.len);
 }
 
-/* One word: 'as it stands', "with escapes and $variables", or bare, and any of them one after another. */
+/* One word: 'literal', "with escapes and $variables", or bare, or several of them without a blank between. */
 static const char *split_word(struct case_run *run, const char *at, struct words *words)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

@@ -1,11 +1,10 @@
-/* Runs cases: each statement sets something up, does what a user would do, or says what is expected.
+/* Runs cases: each statement prepares something, acts as the user, or checks a result.
  *
- *     case_runner [--story] FILE.case ['name of a case*']        --story prints what happened, for whoever writes a
- * case
+ *     case_runner [--story] FILE.case ['name of a case*']        --story also prints the events
  *
- * The engine is opened by the first statement that needs it; what is set up later than that is an error. A statement
- * that does something lets the loop run until nothing more can happen, or for as long as for=DURATION says. Each case
- * ends with the promises of turn_check.h and an idle engine. */
+ * The first statement that needs the engine opens it; a setup statement after that is an error. A statement that acts
+ * runs the loop until nothing more can happen, or for=DURATION. Each case ends with the checks of turn_check.h and an
+ * idle engine. */
 
 #include "base/mem.h"
 #include "base/redact.h"
@@ -38,7 +37,7 @@ void case_fail(struct case_run *run, const char *fmt, ...)
     abort(); /* _fail does not return */
 }
 
-/* Everything that was told, below the statement that let it happen. */
+/* Prints the events since the last statement, below that statement. */
 static void print_story(const struct case_run *run)
 {
     size_t event = 0;
@@ -79,7 +78,7 @@ static bool is_of_files(const char *statement)
     return false;
 }
 
-/* Files change at once, as if by somebody else; what the user does comes from the loop. */
+/* Files change at once, as if another program wrote them; actions of the user come from the loop. */
 static void on_event(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct case_run *run = CONTAINER_OF(sink, struct case_run, sink);
@@ -199,7 +198,7 @@ static void run_line(struct case_run *run, const struct case_line *line, const c
         case_fail(run, "unknown statement %s", words.item[0]);
 }
 
-/* Where the story is at this line; the lines of a loop once for each event. */
+/* The position of this line in the story. Lines of a loop have one for each event. */
 static void mark_story(struct case_run *run, const struct case_line *line)
 {
     for (size_t i = run->mark_count; i > 0 && run->marks[i - 1].events == run->rig.event_count; i--)
@@ -237,7 +236,7 @@ static void run_lines(struct case_run *run, const struct case_line *lines, size_
         const char *text = lines[i].text;
         run->line = &lines[i];
         run->block_end = lines + count;
-        if (begins_with(text, "refused")) { /* looked at by the line above, when that is one that can be */
+        if (begins_with(text, "refused")) { /* set by the line above, if that line can be refused */
             if (run->refused != &lines[i])
                 case_fail(run, "refused stands below what the user wants");
             continue;
@@ -321,7 +320,7 @@ static void run_case(void **state)
     run->finished = true;
 }
 
-/* A case that failed leaves its engine as it stands: what it did is printed instead. */
+/* A failed case does not shut its engine down; it prints the story instead. */
 static int release_case(void **state)
 {
     struct case_run *run = *state;

@@ -1,5 +1,5 @@
-/* The situation of a case: files, tools, configuration, and what the model will say. Also the values that words stand
- * for, which all statements share. */
+/* Prepares the situation of a case: files, tools, configuration, and the answers of the model. Also parses the values
+ * of words, for all statements. */
 
 #include "base/mem.h"
 #include "base/redact.h"
@@ -14,7 +14,7 @@
 
 /* ---- words ---- */
 
-/* The value of KEY=VALUE among the words from `first` on; NULL: there is none. It is used up. */
+/* The value of KEY=VALUE among the words from `first` on, or NULL. Marks the word as used. */
 const char *case_take_option(struct words *words, size_t first, const char *key)
 {
     size_t len = strlen(key);
@@ -62,7 +62,7 @@ bool case_truth(struct case_run *run, const char *text)
     return *text == 't';
 }
 
-/* Values of many kinds at an offset: of a harness, a fake tool or an answer. */
+/* Settings of a harness, a fake tool or an answer: the kind of each value and its offset. */
 enum value_kind { VALUE_BOOL, VALUE_INT, VALUE_INT64, VALUE_DOUBLE, VALUE_TEXT, VALUE_SECONDS, VALUE_MS, VALUE_US };
 struct value_row {
     const char *name;
@@ -112,7 +112,7 @@ static bool store_named(struct case_run *run, void *base, const struct value_row
     return false;
 }
 
-/* All words from `first` on are KEY=VALUE of these rows. */
+/* Every word from `first` on must be KEY=VALUE of these rows. */
 static void store_options(struct case_run *run, void *base, const struct value_row *rows, size_t count,
                           const struct words *words, size_t first)
 {
@@ -235,7 +235,7 @@ void case_do_name(struct case_run *run, struct words *words)
         case_fail(run, "%s: %s", verb, strerror(errno));
 }
 
-/* tool NAME EFFECT KEY=VALUE … makes one, tool NAME KEY=VALUE … changes it. */
+/* tool NAME EFFECT KEY=VALUE … creates a tool, tool NAME KEY=VALUE … changes it. */
 void case_do_tool(struct case_run *run, struct words *words)
 {
 #define ROW(member)  #member, offsetof(struct fake_tool, member)
@@ -293,7 +293,7 @@ void case_do_tool(struct case_run *run, struct words *words)
     store_options(run, &tool->fake, rows, COUNT_OF(rows), words, first);
 }
 
-/* Tools that hang come back now. */
+/* Returns from the tools that hang. */
 void case_do_let_go(struct case_run *run, struct words *words)
 {
     case_check_count(run, words, 1, 1);
@@ -330,7 +330,7 @@ void case_do_answer(struct case_run *run, struct words *words)
     store_options(run, run->answer, rows, COUNT_OF(rows), words, 1);
 }
 
-/* call ID TOOL JSON, all of the answer above; ID -: the next of c1, c2 … */
+/* call ID TOOL JSON, part of the answer above; ID "-": the next of c1, c2 … */
 void case_do_call(struct case_run *run, const char *text)
 {
     struct words words;

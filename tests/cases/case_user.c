@@ -1,5 +1,4 @@
-/* What the user does in a case: prompts, answers to questions, steps, and every other intent; and what lets time pass.
- */
+/* Acts as the user in a case: prompts, answers to questions, steps and every other intent. Also lets time pass. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who answers questions by themselves, `after` they were opened. */
+/* A user who answers questions automatically, `after` they were opened. */
 static void answer_automatically(struct turn_rig *rig, const struct question *question)
 {
     struct case_run *run = CONTAINER_OF(rig, struct case_run, rig);
@@ -34,7 +33,7 @@ void case_do_auto(struct case_run *run, struct words *words)
     run->rig.answer_after_us = after ? case_duration(run, after) : 0;
 }
 
-/* The answers to the open question, with what may be wrong about them: question=ID digest=TEXT ("-": none). */
+/* The answers to the open question; question=ID and digest=TEXT ("-": none) make a wrong one. */
 
 static struct event_hunk_choice_list hunks_of(struct case_run *run, const char *path, const char *hunks, const char *of)
 {
@@ -114,7 +113,7 @@ static struct intent answer_of(struct case_run *run, struct words *words)
     return intent;
 }
 
-/* recorded CALL approved | denied | edited | keep PATH hunks= of=: what a recording would say about a write */
+/* recorded CALL approved | denied | edited | keep PATH hunks= of=: a decision as a recording would have it */
 void case_do_recorded(struct case_run *run, struct words *words)
 {
     case_check_closed(run, "recorded");
@@ -144,7 +143,7 @@ static enum edit_what edit_what_of(struct case_run *run, const char *name)
     case_fail(run, "%s cannot be edited", name);
 }
 
-/* What the user can say, apart from answers: the name, how many words it takes, and the intent without them. */
+/* The intents of a user except answers: name, number of words, and the intent without them. */
 static const struct {
     const char *name;
     size_t least, most;
@@ -209,7 +208,7 @@ static struct intent intent_of(struct case_run *run, size_t wish, struct words *
     return intent;
 }
 
-/* `refused` below it: any refusal, refused TEXT this one, refused ~TEXT one that holds the text. */
+/* With `refused` below it: any refusal; refused TEXT: exactly this one; refused ~TEXT: one that contains the text. */
 static void check_refusal(struct case_run *run, const char *refusal)
 {
     struct words words;
@@ -259,7 +258,7 @@ void case_do_run(struct case_run *run, struct words *words)
         turn_rig_run(&run->rig);
 }
 
-/* Goes on this way from gate to gate until the turn is over. */
+/* Repeats this step from gate to gate until the turn is over. */
 void case_do_walk(struct case_run *run, struct words *words)
 {
     struct held_view held;
@@ -277,7 +276,7 @@ void case_do_walk(struct case_run *run, struct words *words)
     }
 }
 
-/* The session ends here as a program would, and goes on from its journal. */
+/* Closes the session here, as a program would, and continues it from its journal. */
 void case_do_resume(struct case_run *run, struct words *words)
 {
     struct err err = ERR_INIT;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A hostile tool server on stdio: hostile_mcp.py KIND. It offers the tool `go`, and more, as the kind says (N is a number):
+"""Runs a hostile MCP server on stdio: hostile_mcp.py KIND. It offers the tool `go`, and more for some kinds (N is a number):
   tools:N      N tools                             schemas:N    tools with N KiB of schema, 7 MiB of them
   nested:N     tools whose schema is N deep        text:N       its answer has N MiB of text
   error:N      its answer fails with N MiB         lines:N      its answer has N MiB of text in lines
   values:N     its answer has N values             items:N      its answer has N items
   many:N       its answer is N answers at once     notes:N      N notifications before the answer
-  noise:N      N lines that mean nothing           line:N       N MiB without an end
-  deep:N       an answer N deep                    stderr:N     N MiB of complaints
-  progress:N   N words about its progress          form:N       asks for a form with N fields"""
+  noise:N      N lines without a meaning           line:N       N MiB without an end
+  deep:N       an answer N deep                    stderr:N     N MiB on stderr
+  progress:N   N progress notifications          form:N       asks for a form with N fields"""
 
 import json
 import sys

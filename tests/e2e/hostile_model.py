@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A hostile model on the loopback: hostile_model.py FOLDER KIND
+"""Runs a hostile model on the loopback: hostile_model.py FOLDER KIND
 
 Writes its address to FOLDER/url and counts requests in FOLDER/asked. Each request gets the same answer, in the dialect of
-the path that was asked for. Kinds (N is a number, 0: until the client leaves):
+the requested path. Kinds (N is a number, 0: until the client leaves):
   same-ids:N     N calls with one id            ids:N          N calls with ids of their own
   unknown:N      N calls of an unknown tool     blocks:N       N empty blocks of text
   text:N         N MiB of text, small pieces    lumps:N        N MiB of text, pieces of 1 MiB
   thinking:N     N MiB of thinking              arguments:N    one call, N MiB of arguments in pieces
   fields:N       one call, N fields             deep:N         one call, arguments N deep
   event:N        one event of N MiB             line:N         one line of N MiB without an end
-  comments:N     N MiB of empty comments        nul:N          N MiB of text that must be mended
+  comments:N     N MiB of empty comments        nul:N          N MiB of text with NUL bytes
   write:N        write_file with N MiB          late           a text, then one of these on the second request: TEXT"""
 
 import json
@@ -25,7 +25,7 @@ asked = 0
 
 
 def upto(size):
-    """Counts pieces of this size to N MiB, or for ever."""
+    """Counts pieces of this size to N MiB, or forever."""
     sent = 0
     while not number or sent < number * MIB:
         sent += size

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A hostile recording on standard output: hostile_recording.py KIND:N
+"""Writes a hostile recording to standard output. hostile_recording.py KIND:N
   events:N    N pieces of an answer             line:N      an answer of N MiB in one line of text
   newlines:N  an answer of N MiB, every second byte a line end
   deep:N      calls N deep                      calls:N     N calls in one answer
-  started:N   N calls that ran                  same:N      N calls of one id, and outcomes of nobody's
-  output:N    N lines that a call printed       diff:N      a write of N lines
+  started:N   N calls that ran                  same:N      N calls of one id, and outcomes without a call
+  output:N    N lines of output of a call       diff:N      a write of N lines
   arguments:N a call whose argument has N lines ended:N     a turn whose last text is N empty lines
   marks:N     an answer of one letter and N marks above it  word:N  an answer of N letters without a blank"""
 
@@ -56,7 +56,7 @@ elif kind == "started":
 elif kind == "same":
     for i in range(number):
         started("c", 4000 + i, 4 + 2 * i)
-        finished("nobody%d" % i, 4000 + i, 5 + 2 * i)
+        finished("unknown%d" % i, 4000 + i, 5 + 2 * i)
 elif kind == "output":
     answer("x", [call(0)])
     started("c0", 4000, 4)

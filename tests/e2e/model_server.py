@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A model on the loopback: model_server.py FOLDER ANSWER…
+"""Runs a fake model on the loopback: model_server.py FOLDER ANSWER…
 
 Writes its address to FOLDER/url, each request to FOLDER/N.request (head and body), and answers them in order; the last
-answer is given again. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the path that was
-asked for; CALL:NAME:JSON one of another tool with these arguments; SAY:TEXT streams a text of one's own in pieces of a few letters; CUT streams the call and breaks off in the middle of it; SILENT begins a text, says no more and writes
-FOLDER/gone when the client has left; a number is that HTTP status with an error, WAIT one with the wish to be asked again
-in 40 s, LONG one that says that the prompt is too long. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
+answer is repeated. Answers: CALL and TEXT stream a call of read_file and a text, in the dialect of the requested
+path; CALL:NAME:JSON one of another tool with these arguments; SAY:TEXT streams this text in pieces of a few letters;
+CUT streams a part of the call and breaks off; SILENT begins a text, sends no more and writes FOLDER/gone when the client
+has left; a number is that HTTP status with an error, WAIT one with "retry after 40 s", LONG one for a prompt that is too
+long. With TLS_CERT and TLS_KEY in the environment it speaks TLS."""
 
 import json
 import os
@@ -27,7 +28,7 @@ def call(kind):
 
 
 def pieces_of(kind):
-    """What a text is streamed in; None: it is no text."""
+    """The pieces of a streamed text; None if it is no text."""
     if kind.startswith("SAY:"):
         return [kind[at:at + 5] for at in range(4, len(kind), 5)]
     return ("All ", "seen.") if kind == "TEXT" else None

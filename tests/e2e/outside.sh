@@ -1,5 +1,5 @@
-# What the tests of the program from outside share: exit statuses, texts, files. To be sourced; $1 is the program. Every case
-# has folders of its own; nothing of the user's is touched.
+# Helpers for tests of the program from outside: exit statuses, texts, files. A test sources this file; $1 is the
+# program. Every case has folders of its own, and no file of the user is touched.
 program=$(readlink -f "${1:?usage: $0 PROGRAM}")
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-cli-XXXXXX")
 trap '[ -z "${server:-}" ] || stop_model; chmod -R u+rwX "$base"; rm -rf "$base"' EXIT
@@ -8,7 +8,7 @@ passed=0 failed=0
 export LC_ALL=C.UTF-8 TERM=dumb
 unset NO_COLOR KEYTURN_FIXTURES XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 
-# Without the meter of the loop, which ctest sets, a test of what takes long would pass whatever it takes.
+# Without the meter of the loop, which ctest sets, a test of slow input would pass after any delay.
 check_meter() {
     [ -n "${KEYTURN_LOOP_LIMIT_MS-}" ] || { echo "KEYTURN_LOOP_LIMIT_MS is not set"; exit 1; }
 }
@@ -50,14 +50,14 @@ no_out() { ! grep -qF -- "$1" "$base/out"; }
 err() { grep -qF -- "$1" "$base/err"; }
 one_error() { [ "$(wc -l <"$base/err")" -eq 1 ] && grep -q '^keyturn: ' "$base/err"; }
 quiet() { [ ! -s "$base/err" ]; }
-refused() { # text…: exit 2, one line that says all of these
+refused() { # text…: exit 2, one line that contains all of these
     ok "exit 2" is 2
     ok "one line" one_error
     local text
     for text in "$@"; do ok "says: $text" err "$text"; done
 }
 
-golden() { # name; UPDATE_GOLDEN=1 takes what comes out as right
+golden() { # name; UPDATE_GOLDEN=1 accepts the output
     [ -n "${UPDATE_GOLDEN-}" ] && cp "$base/out" "$source/tests/e2e/account/$1"
     ok "$1" diff "$source/tests/e2e/account/$1" "$base/out"
 }
@@ -76,7 +76,7 @@ edit_a='{"id":"c2","name":"edit_file","arguments":{"path":"a.txt","old":"two","n
 script_reads() { head_lines "Look." && answer 1 "I look." "$read_a" && answer 2 "Seen." ""; }
 script_writes() { head_lines "Change it." && answer 1 "I look." "$read_a" && answer 2 "I write." "$edit_a" && answer 3 "Changed." ""; }
 
-on_tty() { # command as one word, size set first; only its output is a terminal, so nobody is there to press keys
+on_tty() { # command as one word, size set first; only its output is a terminal, so no user can press keys
     TERM=xterm-256color script -qec "stty cols 60 rows 20; { $1; } </dev/null" /dev/null </dev/null >"$base/out" 2>"$base/err"
     status=$?
 }

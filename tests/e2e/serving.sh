@@ -1,5 +1,5 @@
-# A model on the loopback, which answers as it is told and keeps what it was asked. To be sourced behind outside.sh or
-# terminal.sh, which end it with the test.
+# Starts a fake model on the loopback, which gives prepared answers and keeps the requests. Source it after outside.sh
+# or terminal.sh, which end it with the test.
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY ANTHROPIC_API_KEY OPENAI_API_KEY
 serving=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 server=

@@ -1,23 +1,23 @@
-# What the tests in a real terminal emulator share: a tmux server of its own, with a socket of its own and no configuration.
-# To be sourced; $1 is the program, $2… are the cases to run (default: all). Nothing here sleeps and hopes: each step waits,
-# with a bound, until the screen says what it should.
+# Helpers for tests in a real terminal emulator: a tmux server with a socket of its own and no configuration. A test
+# sources this file; $1 is the program, $2… are the cases to run (default: all). Nothing sleeps: each step waits, up to
+# a limit, until the screen shows the expected text.
 program=$(readlink -f "${1:?usage: $0 PROGRAM [CASE…]}")
 shift
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-tmux-XXXXXX")
 source=$(readlink -f "$(dirname "$0")/../..")
 mux() { tmux -S "$base/socket" -f /dev/null "$@"; }
-# A program that is told to go may still write its last lines.
+# An ending program may still write its last lines.
 trap '[ -z "${server:-}" ] || stop_model; mux kill-server 2>/dev/null; for i in 1 2 3 4 5 6; do rm -rf "$base" 2>/dev/null && break; sleep 0.5; done' EXIT
 command -v tmux >/dev/null || { echo "tmux is not installed"; exit 1; }
 passed=0 failed=0 wait_s=${KEYTURN_TEST_WAIT:-20}
 unset TMUX NO_COLOR COLORTERM VISUAL EDITOR
 
-# Without the meter of the loop, which ctest sets, a test of what takes long would pass whatever it takes.
+# Without the meter of the loop, which ctest sets, a test of slow input would pass after any delay.
 check_meter() {
     [ -n "${KEYTURN_LOOP_LIMIT_MS-}" ] || { echo "KEYTURN_LOOP_LIMIT_MS is not set"; exit 1; }
 }
 
-pane=it # the terminal that is looked at and typed into
+pane=it # the terminal that gets keys and whose screen is read
 screen() { mux capture-pane -p -t $pane 2>/dev/null; }
 
 good() { passed=$((passed + 1)); }
@@ -32,7 +32,7 @@ check() { # what, command…
     if "$@"; then good; else bad "$what"; fi
 }
 
-# Waits until the screen has the text (or, with a !, has it no more).
+# Waits until the screen shows the text (or, with a !, no longer shows it).
 sees() {
     local text=$1 want=0 end=$((SECONDS + wait_s))
     [ "${text:0:1}" = "!" ] && want=1 && text=${text:1}
@@ -43,7 +43,7 @@ sees() {
         sleep 0.05
     done
 }
-file_has() { # path text: waits until the file has it
+file_has() { # path text: waits until the file contains it
     local end=$((SECONDS + wait_s))
     until grep -qF -- "$2" "$1" 2>/dev/null; do
         [ $SECONDS -ge $end ] && { bad "$1 never had: $2"; return 1; }
@@ -52,7 +52,7 @@ file_has() { # path text: waits until the file has it
     good
 }
 keys() { mux send-keys -t $pane "$@"; }
-# Esc and a key right behind it are Alt and that key, on every terminal: a person is slower.
+# On every terminal, Esc and a key right after it are Alt and that key: a person is slower.
 escape() {
     keys Escape
     sleep 0.15
@@ -69,7 +69,7 @@ begin() { # case size [NAME=VALUE…]
     mux has-session -t keep 2>/dev/null || mux new-session -d -s keep cat # a server without a session ends
     terminal it "$size" "$@"
 }
-# A terminal in the same home, which is the one to look at from then on.
+# A terminal in the same home; the following steps use it.
 terminal() { # name size [NAME=VALUE…]
     pane=$1
     local size=$2
@@ -92,7 +92,7 @@ answer() { # step text calls
     printf '{"type":"model.responded","turn":%s,"step":%s,"text":"%s","tool_calls":[%s],"stop":"%s","usage":{"input":10,"output":5},"cost_usd":0.001,"latency_ms":%s}\n' \
         "${turn:-1}" "$1" "$2" "$3" "$([ -n "$3" ] && echo tool_use || echo end_turn)" "${latency:-1}"
 }
-# A model that changes two places of a file, far apart, and then has finished.
+# A model that changes two distant lines of a file, and then ends the turn.
 write_model() {
     seq 1 40 >"$home/ws/numbers"
     local new
@@ -112,7 +112,7 @@ run_write() { # extra arguments
 }
 
 cases=("$@")
-run_cases() { # names: the function of each is case_NAME; then the sum
+run_cases() { # names: runs the function case_NAME of each, then prints the sum
     local name
     for name in "$@"; do
         if [ ${#cases[@]} -eq 0 ] || [[ " ${cases[*]} " == *" $name "* ]]; then "case_$name"; fi

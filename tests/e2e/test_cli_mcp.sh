@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tool servers from the command line: what doctor tells of them, a turn without a terminal, and what goes wrong. MCP_SERVERS
-# is the folder of the servers, $1 the program.
+# Tests MCP servers from the command line: the output of doctor, a turn without a terminal, and failures. MCP_SERVERS is
+# the folder of the servers, $1 the program.
 set -u
 program=$(readlink -f "${1:?usage: $0 PROGRAM}")
 servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}/node_modules/@modelcontextprotocol
@@ -65,18 +65,18 @@ answer() { printf '{"type":"model.responded","step":%s,"text":"%s","tool_calls":
     answer 4 'for production' ''
 } >model.jsonl
 "$program" run --headless --workspace ws --mcp theirs.json --model scripted:model.jsonl 'go on' >events.jsonl 2>errors.txt
-is "nobody could be asked" $? 4
+is "exit status 4 without a terminal" $? 4
 has headless events.jsonl '"result":{"output":{"text":"alpha\n"}}'
 has headless events.jsonl '"decision":"denied","by":"policy"'
 has headless events.jsonl '"name":"memory__read_graph"'
 has headless errors.txt 'MCP server gone: failed'
 is "nothing was written" "$(cat ws/a.txt)" alpha
 lacks headless events.jsonl "$MY_TOKEN"
-has headless events.jsonl 'for production' # a word of an entry is no secret
+has headless events.jsonl 'for production' # an argument in the config file is not a secret
 lacks headless errors.txt "$MY_ARGUMENT"
 
 "$program" run --workspace ws --mcp theirs.json --approve allow --model scripted:model.jsonl 'go on' >account.txt 2>&1
-is "all was allowed" $? 0
+is "every call was allowed" $? 0
 has account account.txt '+gone'
 is "it was written" "$(cat ws/a.txt)" gone
 has log state/keyturn/log 'MCP server fs: stderr: Secure MCP Filesystem Server running on stdio'
@@ -88,9 +88,9 @@ is "a sandbox that is asked for and not there" $? 1
 has doctor doctor.txt 'unknown engine nowhere'
 echo '{"mcpServers": {"off": {"command": "no-such-program", "disabled": true}}}' >other.json
 "$program" doctor --config other.json >doctor.txt 2>&1
-is "what is switched off does not fail" $? 0
+is "a disabled server does not fail" $? 0
 
-# The user's word about tools stands above what the server says of them, whether it is believed or not.
+# The user's rating of a tool overrides the server's, whether the server is trusted or not.
 cat >effects.json <<JSON
 {"mcpServers": {"f": {"command": "python3", "args": ["$(readlink -f "$here/../support/fake_mcp.py")"], "trust": true,
   "effects": {"echo": "DESTRUCTIVE", "write": "READ_ONLY"}},
@@ -103,14 +103,14 @@ JSON
     answer 3 done ''
 } >effects.jsonl
 "$program" run --headless --workspace ws --mcp effects.json --approve deny --model scripted:effects.jsonl 'go on' >effects.out 2>errors.txt
-is "it went on" $? 0
-is "what is called destructive asks" "$(grep -c '"type":"write.proposed".*"call":"e1"' effects.out)" 1
-is "what is called a read does not" "$(grep -c '"type":"write.proposed".*"call":"e2"' effects.out)" 0
+is "the turn continued" $? 0
+is "a tool rated as destructive needs approval" "$(grep -c '"type":"write.proposed".*"call":"e1"' effects.out)" 1
+is "a tool rated as a read does not" "$(grep -c '"type":"write.proposed".*"call":"e2"' effects.out)" 0
 has effects effects.out '"effect":"DESTRUCTIVE"'
-is "the least of all is what it reads" "$(grep -c '"type":"write.proposed".*"call":"e3"' effects.out)" 0
-is "and what the server says itself raises it" "$(grep -c '"type":"write.proposed".*"call":"e4"' effects.out)" 1
+is "the minimum for all tools is a read" "$(grep -c '"type":"write.proposed".*"call":"e3"' effects.out)" 0
+is "and the server's own rating raises it" "$(grep -c '"type":"write.proposed".*"call":"e4"' effects.out)" 1
 
-# A recording is repeated without its servers: their tools say again what they said, and write what they wrote.
+# A recording is repeated without its servers: the tools answer and write as recorded.
 printf 'alpha\n' >ws/a.txt
 "$program" replay --check --workspace ws events.jsonl >check.txt 2>&1
 is "the recording of a denied write repeats" $? 0
@@ -120,13 +120,13 @@ is "it was allowed" $? 0
 "$program" replay --check --workspace before events.jsonl >check.txt 2>&1
 is "the recording of an approved write repeats" $? 0
 "$program" replay --check events.jsonl >check.txt 2>&1
-is "without its files it does not" $? 3
+is "without its files it diverges" $? 3
 
 printf '{"mcpServers": {\n"a": {"command": "x", "args": "y"}}}' >wrong.json
 "$program" run --mcp wrong.json --model scripted:model.jsonl x >wrong.txt 2>&1
 is "a wrong file" $? 2
 has wrong wrong.txt 'wrong.json:2: "mcpServers.a.args" must be a list of strings'
 "$program" run --mcp nowhere.json --model scripted:model.jsonl x >wrong.txt 2>&1
-is "a file that is not there" $? 2
+is "a missing file" $? 2
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

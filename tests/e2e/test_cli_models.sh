@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Live models from outside, against a server on the loopback: both dialects with a tool call, retries, a stream that breaks
-# off, keys. $1 is the program.
+# Tests live models from outside, against a server on the loopback: both dialects with a tool call, retries, an
+# interrupted stream, keys. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -32,7 +32,7 @@ ok "exit 0" is 0
 ok "which model" out '"model":{"provider":"anthropic","name":"claude-x"}'
 ok "the call" out '"tool_calls":[{"id":"toolu_1","name":"read_file","arguments":{"path":"a.txt"}}]'
 ok "its text" out '"text":"All seen."'
-ok "usage is that of all prompts" out '"usage":{"input":1200,"output":100,"cache_read":200,"cache_write":0}'
+ok "usage counts all prompts" out '"usage":{"input":1200,"output":100,"cache_read":200,"cache_write":0}'
 ok "cost" out '"cost_usd":0.00456,'
 ok "two requests" requests 2
 ok "the path" sent 1 "POST /v1/messages HTTP/1.1"
@@ -42,10 +42,10 @@ ok "the tools" sent 1 '"name":"read_file"'
 ok "the prompt" sent 1 'Look at a.'
 ok "the result goes back" sent 2 '{"type":"tool_result","tool_use_id":"toolu_1"'
 ok "with the file" sent 2 'two'
-ok "the key goes nowhere else" no_key
+ok "the key is nowhere else" no_key
 kt run --workspace ws "Look at a."
-ok "the account" out "All seen."
-ok "and nothing of the key" no_key
+ok "the plain text has the answer" out "All seen."
+ok "and not the key" no_key
 
 begin "openai"
 serve CALL TEXT
@@ -58,28 +58,28 @@ ok "no price, no cost" out '"cost_usd":null'
 ok "the path" sent 1 "POST /v1/chat/completions HTTP/1.1"
 ok "the key of the command" sent 1 "Authorization: Bearer $key"
 ok "the result goes back" sent 2 '{"role":"tool","tool_call_id":"call_1"'
-ok "the key goes nowhere else" no_key
+ok "the key is nowhere else" no_key
 
 begin "retries"
 serve 529 429 TEXT
 kt run --headless --workspace ws hello
 ok "exit 0" is 0
 ok "two failures" events model.failed 2
-ok "with the server's wish" out '"attempt":2,"retry_in_ms":30}'
-ok "in words" out '529 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
+ok "with the delay that the server requested" out '"attempt":2,"retry_in_ms":30}'
+ok "as text" out '529 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
 ok "three requests" requests 3
-ok "not even in an error" no_key
+ok "an error does not show the key" no_key
 serve 401
 kt run --workspace ws hello
-ok "a key that is not liked: exit 1" is 1
-ok "is not tried again" requests 1
-ok "and said" out '401 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
-ok "with what to do" out '(check'
+ok "a refused key: exit 1" is 1
+ok "no second request" requests 1
+ok "the error is shown" out '401 from 127.0.0.1: some_error: Key [secret MY_KEY] is not liked'
+ok "with the fix" out '(check'
 serve WAIT
 kt run --headless --workspace ws --budget wall_s=20 hello
-ok "a wish that the turn has no time for: exit 1" is 1
-ok "at once" out '"retry_in_ms":null'
-ok "and said" out 'retry after 40 s, but the turn has'
+ok "a requested delay longer than the turn: exit 1" is 1
+ok "without a retry" out '"retry_in_ms":null'
+ok "the error is shown" out 'retry after 40 s, but the turn has'
 
 begin "a key and plain http"
 for how in '"key_env": "MY_KEY"' '"key_command": "touch ran; echo a-key-of-ours"'; do
@@ -91,7 +91,7 @@ for how in '"key_env": "MY_KEY"' '"key_command": "touch ran; echo a-key-of-ours"
     ok "the command was not run" test ! -e ran
     sed -i 's/"model": "x",/"model": "x", "allow_http": true,/' config/keyturn/config.json
     kt run --headless --workspace ws --budget wall_s=2 hello
-    ok "allowed: it is asked" out 'no answer from http://models.invalid'
+    ok "with allow_http the request is sent" out 'no answer from http://models.invalid'
     rm -f ran
 done
 
@@ -102,17 +102,17 @@ for model in claude gpt; do
     kt run --headless --model $model --workspace ws --record $model.jsonl hello
     ok "exit 0" is 0
     ok "one failure, no wait" out '"retry_in_ms":0}'
-    ok "made smaller" out '"type":"context.compacted","step":2,'
+    ok "context shortened" out '"type":"context.compacted","step":2,'
     ok "three requests" requests 3
     ok "the last one is smaller" [ $(stat -c %s asked/3.request) -lt $(stat -c %s asked/2.request) ]
     stop_model
     kt replay --check --workspace ws $model.jsonl
-    ok "and it repeats" is 0
+    ok "the check of the recording agrees" is 0
 done
 printf 'one\ntwo\n' >ws/a.txt
 serve CALL:read_file:'{"path":"none"}' TEXT
 kt run --headless --workspace ws hello
-ok "a call that failed is told to have" sent 2 '"is_error":true'
+ok "the request marks the failed call" sent 2 '"is_error":true'
 
 begin "cut off"
 serve CUT CALL TEXT
@@ -125,13 +125,13 @@ kill "$server"
 wait "$server" 2>/dev/null
 server=
 kt run --workspace ws hello
-ok "nobody there: exit 1" is 1
-ok "and where" out "no answer from http://127.0.0.1:"
+ok "no server: exit 1" is 1
+ok "the error names the address" out "no answer from http://127.0.0.1:"
 
 begin "out of time"
 serve SILENT
 kt run --headless --workspace ws --budget wall_s=1 hello
-ok "the budget ends it" out '"status":"budget"'
+ok "the time limit ends the turn" out '"status":"budget"'
 ok "one request" requests 1
 until [ -e asked/gone ]; do sleep 0.05; done # and with it the connection
 
@@ -142,14 +142,14 @@ export TLS_CERT=$home/cert.pem TLS_KEY=$home/key.pem
 serve TEXT
 unset TLS_CERT TLS_KEY
 kt run --headless --workspace ws hello
-ok "one that nobody vouches for: exit 1" is 1
-ok "and why" out 'certificate'
-ok "another attempt would not help" events model.failed 1
+ok "an untrusted certificate: exit 1" is 1
+ok "the error names the cause" out 'certificate'
+ok "no retry, because it cannot help" events model.failed 1
 ok "nothing was sent" requests 0
 export SSL_CERT_FILE=$home/cert.pem
 kt run --headless --workspace ws hello
-ok "one that is vouched for: exit 0" is 0
-ok "was asked" requests 1
+ok "a trusted certificate: exit 0" is 0
+ok "one request" requests 1
 unset SSL_CERT_FILE
 
 begin "limits and secrets that have no effect"
@@ -157,11 +157,11 @@ serve TEXT
 kt run --headless --workspace ws --budget cost_usd=1 hello
 ok "a model with prices has a limit" test -z "$(grep "has no effect" "$base/err")"
 kt run --headless --workspace ws --model gpt --budget cost_usd=1 hello
-ok "one without has none, and that is said" err 'model "gpt" has no "prices" in the config file'
+ok "a model without prices warns that the limit has no effect" err 'model "gpt" has no "prices" in the config file'
 kt run --headless --workspace ws --secret NOT_THERE hello
-ok "a variable that is not there" err "--secret NOT_THERE: no such environment variable"
+ok "a variable that is not set" err "--secret NOT_THERE: no such environment variable"
 MY_KEY=short kt run --headless --workspace ws hello
-ok "a key that is too short is told once" test "$(grep -c "fewer than 8\|too short" "$base/err")" = 1
+ok "a key that is too short warns once" test "$(grep -c "fewer than 8\|too short" "$base/err")" = 1
 
 begin "instead of a recording"
 serve TEXT
@@ -169,8 +169,8 @@ script_reads >r.jsonl
 kt replay --execute --model claude r.jsonl
 ok "a live model in place of the recorded one" requests 1
 kt replay --check --model claude r.jsonl
-ok "not where nothing is to be waited for" is 2
-ok "and why" err "uses the recorded model"
+ok "--check refuses a live model" is 2
+ok "with the reason" err "uses the recorded model"
 
 begin "keys and names"
 serve TEXT
@@ -186,20 +186,20 @@ refused "config.json:2:" "key_command" "status 3"
 kt run --workspace ws --model c hello
 refused "config.json:3:" 'has no "model"'
 kt doctor
-ok "doctor tells of the key" out "set the environment variable ANTHROPIC_API_KEY"
+ok "doctor names the variable of the key" out "set the environment variable ANTHROPIC_API_KEY"
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","base_url":"http://me:%s@127.0.0.1:1"}}}\n' "$key" >config/keyturn/config.json
 kt run --workspace ws hello
 refused "config.json:1:" "must not contain a user or password"
-ok "which is not repeated" no_key
+ok "the error does not repeat the password" no_key
 printf '{"model":"a","models":{"a":{"provider":"openai","model":"m","key_env":"%s"}}}\n' "$key" >config/keyturn/config.json
 kt run --workspace ws hello
 refused "config.json:1:" "is not the name of an environment variable"
-ok "which is not repeated either" no_key
+ok "the error does not repeat the key" no_key
 kt doctor
-ok "nor by doctor" no_key
+ok "doctor does not print it" no_key
 printf '{"models":{"a":{"provider":"antropic","model":"m"}}}\n' >config/keyturn/config.json
 kt run --workspace ws --model a hello
 refused "config.json:1:" 'did you mean "anthropic"'
-ok "nobody was asked" requests 0
+ok "no request was sent" requests 0
 
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The network of a turn's programs from outside: the config file, real clients in the sandbox, what the record says of it and
-# what replay makes of that. The hosts are services of this machine. $1 is the program.
+# Tests the network of a turn's programs from outside: the config file, real clients in the sandbox, the record and its
+# replay. The hosts are services of this machine. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -29,21 +29,21 @@ config '["localhost:'$http'", "127.0.0.1:'$https'"]'
 kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
 ok "exit 0" is 0
 ok "a command reaches it" out '"type":"tool.output","call":"c1","stream":"stdout","text":"hello from here\n"'
-ok "which is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":'
+ok "the connection is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":'
 ok "before its bytes go out" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http',"bytes":0}'
 ok "before the call ends" test "$(grep -n '"network.connected","call":"c1"' "$base/out" | tail -n 1 | cut -d: -f1)" -lt "$(grep -n '"tool.finished","call":"c1"' "$base/out" | cut -d: -f1)"
 ok "code reaches it" out '"type":"network.connected","call":"c2","host":"localhost"'
-ok "a program that goes on too" out '"type":"network.connected","call":"c4","host":"localhost"'
-ok "an address stands for localhost" out '"type":"network.connected","call":"c3","host":"localhost","port":'$https
-ok "another host is refused, and it is said why" out 'Keyturn: example.org:80 is not in \"workspace.network\"'
+ok "a background program reaches it" out '"type":"network.connected","call":"c4","host":"localhost"'
+ok "localhost matches its address" out '"type":"network.connected","call":"c3","host":"localhost","port":'$https
+ok "another host is refused with the reason" out 'Keyturn: example.org:80 is not in \"workspace.network\"'
 ok "its call is a NETWORK one" out 'runs alone (NETWORK)'
-ok "nothing else is connected" test "$(grep -c '"host":"example.org"' "$base/out")" -eq 0
+ok "no other connection" test "$(grep -c '"host":"example.org"' "$base/out")" -eq 0
 kt run --approve allow --workspace ws --model m.jsonl x
-ok "in the account" out "network   #1 localhost port $http "
+ok "the plain text shows it" out "network   #1 localhost port $http "
 kt replay --headless r.jsonl
-ok "replay tells it" out '"type":"network.connected","call":"c1","host":"localhost"'
+ok "replay shows it" out '"type":"network.connected","call":"c1","host":"localhost"'
 kt replay --check --workspace ws r.jsonl
-ok "and agrees" is 0
+ok "the check agrees" is 0
 
 begin "killed while a connection is open"
 config '["localhost:'$echo'"]'
@@ -74,28 +74,28 @@ printf -- '---\nname: get\ndescription: Fetches\n---\n' >"$XDG_CONFIG_HOME/keytu
 { head_lines "Fetch." && answer 1 "" "$(call c1 skill_run '{"skill":"get","command":"curl -sS http://localhost:'$http'/hello"}')" && answer 2 "Done." ""; } >m.jsonl
 kt run --headless --approve allow --workspace ws --model m.jsonl x
 ok "exit 0" is 0
-ok "reaches it as well" out "hello from here"
-ok "which is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http
+ok "the skill reaches it" out "hello from here"
+ok "the connection is recorded" out '"type":"network.connected","call":"c1","host":"localhost","port":'$http
 
 begin "no network"
 config false
 { head_lines "Fetch." && answer 1 "" "$(call c1 workspace_exec '{"command":"'"${fetch//\"/\\\"}"' 2>&1; env | grep -ic proxy"}')" && answer 2 "Done." ""; } >m.jsonl
 kt run --headless --approve allow --workspace ws --model m.jsonl x
 ok "exit 0" is 0
-ok "nothing is reached" no_out "hello from here"
-ok "nor named" out '000\n0\n'
-ok "and the call is none" no_out 'runs alone (NETWORK)'
+ok "no host is reached" no_out "hello from here"
+ok "no host name resolves" out '000\n0\n'
+ok "the call has no effect NETWORK" no_out 'runs alone (NETWORK)'
 
 begin "every public host"
 config true
 { head_lines "Fetch." && answer 1 "" "$(call c1 workspace_exec '{"command":"curl -sS --noproxy x http://127.0.0.1:'$http'/hello"}')" && answer 2 "Done." ""; } >m.jsonl
 kt run --headless --approve allow --workspace ws --model m.jsonl x
 ok "exit 0" is 0
-ok "is none of this machine's" no_out "hello from here"
-ok "as it is told" out "127.0.0.1:$http is an address of this machine or its link (127.0.0.1), which is not in"
-ok "nothing is connected" no_out '"network.connected"'
+ok "does not include this machine" no_out "hello from here"
+ok "the refusal says so" out "127.0.0.1:$http is an address of this machine or its link (127.0.0.1), which is not in"
+ok "no connection" no_out '"network.connected"'
 
-begin "what is wrong with a list"
+begin "invalid lists"
 config '["localhost:http"]'
 script_reads >m.jsonl
 kt run --workspace ws --model m.jsonl x

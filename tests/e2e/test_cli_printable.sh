@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing that is printed holds a raw control, bidirectional control or invisible character, into a pipe or a terminal,
-# whatever text comes in. Recordings of older versions hold them; they still agree, digest by digest. $1 is the program.
+# Tests that no output contains a raw control, bidirectional control or invisible character, in a pipe or a terminal,
+# for any input. Recordings of older versions contain them; every digest still matches. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -8,7 +8,7 @@ set -u
 hostile=$'\u009b31m\u009d0;PWN\u009c\u202egnp\u2066\u200b\u2028\U000e0041\x7f\ufe0f'
 as_json='\u009b31m\u009d0;PWN\u009c\u202egnp\u2066\u200b\u2028\udb40\udc41\u007f\ufe0f'
 
-clean() { # files: of what must not be there, nothing is; in a terminal's output SGR is ours
+clean() { # files: contains no forbidden bytes; output for a terminal may contain SGR
     python3 - "$@" <<'END'
 import re, sys, unicodedata
 bad = {0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x3164, 0xFEFF, 0xFFA0}
@@ -47,10 +47,10 @@ hostile_script >m.jsonl
 kt run --headless --approve allow --record r.jsonl --workspace ws --model m.jsonl "do $hostile"
 ok "exit 0" is 0
 ok "headless" clean "$base/out" "$base/err"
-ok "it is all there" out "do $as_json"
+ok "all text is present" out "do $as_json"
 ok "the arguments too" out "\"content\":\"$as_json"
 ok "the record" clean r.jsonl
-ok "what was printed is what was recorded" cmp -s "$base/out" r.jsonl
+ok "the output equals the record" cmp -s "$base/out" r.jsonl
 ok "the file has the real bytes" test "$(cat ws/new.txt)" = "$hostile"
 rm ws/new.txt
 on_tty "$(printf '%q ' "$program" run --headless --approve allow --workspace ws --model m.jsonl "do $hostile")"
@@ -66,19 +66,19 @@ both "replay --headless" replay --headless r.jsonl
 
 begin "a recording of an older version"
 cp -r "$source/tests/e2e/printable/." .
-ok "holds them as they are" grep -qaF $'\u009b31m' old.jsonl
+ok "contains the raw bytes" grep -qaF $'\u009b31m' old.jsonl
 kt replay --check --workspace ws old.jsonl
-ok "it agrees" is 0
+ok "the check agrees" is 0
 ok "and says so" out "agree"
 kt replay --headless old.jsonl
 ok "printed: exit 0" is 0
 ok "printed: escaped" clean "$base/out" "$base/err"
 cp "$base/out" printed
-ok "printed: the same values" same_values old.jsonl printed
+ok "printed: equal values" same_values old.jsonl printed
 kt replay --check --workspace ws printed
-ok "what was printed agrees too" is 0
-# Run again and recorded anew: digests of what is asked and written are those of then.
-# The system prompt is the recorded one: the built-in one has changed since.
+ok "the printed recording agrees too" is 0
+# Running it again and recording it: digests of requests and writes equal the recorded ones. The system prompt comes
+# from the recording, because the built-in one has changed since.
 python3 -c 'import json
 events = map(json.loads, open("old.jsonl"))
 prepared = next(event for event in events if event["type"] == "turn.prepared")
@@ -86,7 +86,7 @@ open("system.txt", "w").write(prepared["messages"][0]["text"])'
 kt run --headless --approve allow --record new.jsonl --workspace ws --system system.txt --model old.jsonl $'Again: \u009b5m\u202e'
 digests() { python3 -c 'import re, sys
 print(sorted(re.findall(r"\"[a-z_]*(?:digest|hash|old_sha|new_sha|sha256)[a-z_]*\":\"([0-9a-f]{32,})\"", open(sys.argv[1]).read())))' "$1"; }
-ok "there are digests" test "$(digests old.jsonl)" != "[]"
+ok "the recording has digests" test "$(digests old.jsonl)" != "[]"
 ok "digests stay" test "$(digests old.jsonl)" = "$(digests new.jsonl)"
 
 begin "scripts"

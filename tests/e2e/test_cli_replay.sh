@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recordings from outside: shown, run again, checked, broken, hostile, and the plain account. $1 is the program.
+# Tests recordings from outside: show, run again, check, damaged ones, hostile ones, and plain text. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -9,15 +9,15 @@ kt run --headless --workspace ws --model m.jsonl --approve allow --record r.json
 sum=$(cat r.jsonl | sha256sum)
 kt replay --headless r.jsonl
 ok "exit 0" is 0
-ok "the very lines" cmp -s "$base/out" r.jsonl
+ok "prints the lines unchanged" cmp -s "$base/out" r.jsonl
 kt replay --headless --until 5 r.jsonl
 ok "until 5" cmp -s "$base/out" <(head -5 r.jsonl)
 kt replay --headless --speed 1000 r.jsonl
-ok "at a pace" cmp -s "$base/out" r.jsonl
+ok "with a speed" cmp -s "$base/out" r.jsonl
 kt replay r.jsonl
-ok "as an account" out "wrote a.txt +1 -1"
+ok "as plain text" out "wrote a.txt +1 -1"
 kt replay m.jsonl
-ok "a hand-written one" out "I write."
+ok "a hand-written recording" out "I write."
 ok "its first step" grep -q '^step 1 ' "$base/out"
 ok "nothing was executed" grep -qx zwei ws/a.txt
 {
@@ -30,9 +30,9 @@ ok "by hand: exit 0" is 0
 golden by-hand.txt
 kt replay --headless --record x.jsonl r.jsonl
 refused "--execute"
-ok "never changed" test "$(cat r.jsonl | sha256sum)" = "$sum"
+ok "the file is unchanged" test "$(cat r.jsonl | sha256sum)" = "$sum"
 
-begin "words of a tool"
+begin "errors of a tool"
 {
     printf '{"type":"session.started","v":1,"session":"s","tools":[{"name":"srv__x","description":"d","effect":"READ_ONLY","parameters":{"type":"object"}}]}\n'
     printf '{"turn":1,"type":"turn.started","prompt":"go"}\n'
@@ -43,7 +43,7 @@ begin "words of a tool"
     printf '{"turn":1,"type":"turn.finished","status":"done","text":"Done."}\n'
 } >words.jsonl
 kt replay --execute --headless --speed 0 --workspace ws words.jsonl
-ok "a tool that speaks of a cancel stops no turn" grep -q '"type":"turn.finished","status":"done"' "$base/out"
+ok "a tool error about a cancel does not stop the turn" grep -q '"type":"turn.finished","status":"done"' "$base/out"
 
 begin "run again"
 script_writes >m.jsonl
@@ -52,76 +52,76 @@ kt run --headless --workspace ws --model m.jsonl --approve allow --record r.json
 kt replay --check --workspace before r.jsonl
 ok "agrees" is 0
 ok "says so" out "events agree"
-ok "counts what was compared" test "$(grep -o '[0-9]* events' "$base/out")" != "$(wc -l <r.jsonl) events"
+ok "counts the compared events" test "$(grep -o '[0-9]* events' "$base/out")" != "$(wc -l <r.jsonl) events"
 ok "on one line" test "$(wc -l <"$base/out")" -eq 1
 kt replay --check --workspace ws r.jsonl
 ok "departs: 3" is 3
 ok "one line" one_error
 place='^keyturn: r.jsonl: diverged at seq [1-9][0-9]*: [a-z.]*\.[a-z_.]*[^ ]*: recorded .*, got '
-ok "names the place" grep -q "$place" "$base/err"
+ok "names the event" grep -q "$place" "$base/err"
 kt replay --execute --headless --workspace before --record again.jsonl r.jsonl
 ok "executes" is 0
 ok "prints what it records" cmp -s "$base/out" again.jsonl
 ok "decided by the recording" out '"by":"recording"'
-ok "the folder is only copied" grep -qx two before/a.txt
+ok "the folder is copied, not changed" grep -qx two before/a.txt
 kt replay --execute --workspace ws r.jsonl
 ok "departs" is 3
 ok "names them" test "$(grep -c "$place" "$base/err")" -gt 1
-ok "in these words only" test "$(grep -vc "$place" "$base/err")" -eq 0
+ok "only in these words" test "$(grep -vc "$place" "$base/err")" -eq 0
 kt replay --execute --workspace before --record r.jsonl r.jsonl
 refused "r.jsonl"
 kt replay --execute --workspace before --approve deny r.jsonl
-ok "another decision departs" is 3
+ok "another decision diverges" is 3
 for type in turn.finished writes.closed checkpoint.saved turn.prepared; do
     grep -v "\"type\":\"$type\"" r.jsonl >less.jsonl
     kt replay --check --workspace before less.jsonl
-    ok "without $type: departs" is 3
-    ok "without $type: named, after what" grep -q "diverged at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
+    ok "without $type: diverges" is 3
+    ok "without $type: names the event before it" grep -q "diverged at seq [1-9][0-9]*: $type.event: recorded nothing" "$base/err"
 done
 sed 's/"stop":"end_turn"/"stop":"max_tokens"/; s/"text":"Changed."/"text":"Done."/' m.jsonl >other.jsonl
 kt replay --check --workspace before --model other.jsonl r.jsonl
-ok "another answer departs" err "model.responded.text: recorded Changed., got Done."
+ok "another answer diverges" err "model.responded.text: recorded Changed., got Done."
 sed 's/"stop":"end_turn"/"stop":"max_tokens"/' m.jsonl >other.jsonl
 kt replay --check --workspace before --model other.jsonl r.jsonl
-ok "another end departs" err "model.responded.stop: recorded end_turn, got max_tokens"
+ok "another end diverges" err "model.responded.stop: recorded end_turn, got max_tokens"
 decided=$(grep -n '"type":"write.decided"' r.jsonl | cut -d: -f1)
 sed 's/"type":"turn.finished","status":"done"/"type":"turn.finished","status":"failed"/' r.jsonl >end.jsonl
 kt replay --check --workspace before end.jsonl
-ok "the end departs" err "turn.finished.status"
+ok "the end diverges" err "turn.finished.status"
 kt replay --check --workspace before --until "$decided" end.jsonl
-ok "but not until then" is 0
-ok "counts up to then" test "$(grep -o '[0-9]* events' "$base/out" | cut -d' ' -f1)" -lt "$decided"
+ok "agrees up to the event before it" is 0
+ok "counts up to that event" test "$(grep -o '[0-9]* events' "$base/out" | cut -d' ' -f1)" -lt "$decided"
 kt replay --execute --headless --workspace before --until "$decided" end.jsonl
-ok "execution stops there" is 0
-ok "and is over" out '"type":"session.ended"'
-ok "before it was done" no_out '"status":"done"'
+ok "--until stops the execution" is 0
+ok "and the session ends" out '"type":"session.ended"'
+ok "before the turn was done" no_out '"status":"done"'
 kt replay --check --workspace before --until 1 r.jsonl
 refused "r.jsonl" "--until"
 { cat r.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
 kt replay --check --workspace before cut.jsonl
-ok "a cut one agrees" is 0
-ok "and that is said" err "cut.jsonl: the last line is incomplete"
+ok "a truncated recording agrees" is 0
+ok "with a warning" err "cut.jsonl: the last line is incomplete"
 grep -v 'turn.finished\|session.ended' r.jsonl >early.jsonl
 kt replay --check --workspace before early.jsonl
-ok "one that ends early agrees" is 0
-ok "and that is said" err "recording ends mid-turn"
+ok "a recording that ends in a turn agrees" is 0
+ok "with a warning" err "recording ends mid-turn"
 kt replay --check r.jsonl
-ok "no folder beside it: said" err "empty folder"
+ok "without a folder beside it: a warning" err "empty folder"
 cp -r before r
 kt replay --check r.jsonl
-ok "a folder beside it: quiet" quiet
+ok "with a folder beside it: no warning" quiet
 kt replay --check r.jsonl
 ok "the files beside the recording" is 0
 rm -r r
 kt replay --execute r.jsonl
-ok "no files: said" err "empty folder"
-ok "no files: departs" is 3
-ok "no scratch is left" test -z "$(ls "$TMPDIR")"
+ok "no files: a warning" err "empty folder"
+ok "no files: diverges" is 3
+ok "no scratch folder is left" test -z "$(ls "$TMPDIR")"
 head -1 m.jsonl >none.jsonl
 kt replay --check none.jsonl
 refused "none.jsonl" "no turn"
 
-begin "two turns and tools that are not here"
+begin "two turns and missing tools"
 {
     printf '{"type":"session.started","v":1,"session":"s","tools":[{"name":"ask_oracle","effect":"READ_ONLY"}]}\n'
     printf '{"type":"turn.started","turn":1,"prompt":"First."}\n'
@@ -140,7 +140,7 @@ kt replay --check m.jsonl
 ok "agrees" is 0
 ok "says what was not run" err "m.jsonl: 1 call answered from the recording"
 
-begin "stopped while the model was asked"
+begin "stopped during a request"
 {
     head_lines "Look." && answer 1 "I look." "$read_a"
     printf '{"type":"writes.closed","turn":1}\n{"type":"turn.finished","turn":1,"status":"cancelled","steps":2,"tool_calls":1}\n'
@@ -149,7 +149,7 @@ kt replay --check --workspace ws m.jsonl
 ok "agrees" is 0
 sed -i 's/"cancelled"/"done"/' m.jsonl
 kt replay --check --workspace ws m.jsonl
-ok "another end departs" err "turn.finished.status: recorded done, got failed"
+ok "another end diverges" err "turn.finished.status: recorded done, got failed"
 
 begin "broken recordings"
 script_reads >m.jsonl
@@ -172,20 +172,20 @@ refused "newer.jsonl:1:" "version 9"
 { head -2 m.jsonl; echo '{"type":'; tail -1 m.jsonl; } >bad.jsonl
 kt replay --headless bad.jsonl
 refused "keyturn: bad.jsonl:3:"
-ok "what came before is shown" cmp -s "$base/out" <(head -2 m.jsonl)
+ok "the lines before it are shown" cmp -s "$base/out" <(head -2 m.jsonl)
 kt replay bad.jsonl
 refused "keyturn: bad.jsonl:3:"
-ok "what came before is told" out "Look."
+ok "the plain text shows them" out "Look."
 kt replay --check bad.jsonl
 refused "bad.jsonl:3:"
 { cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
 kt replay --headless cut.jsonl
 ok "cut: 0" is 0
-ok "cut: a notice" err "cut"
-ok "cut: the rest is there" cmp -s "$base/out" m.jsonl
+ok "cut: a warning" err "cut"
+ok "cut: all complete lines are printed" cmp -s "$base/out" m.jsonl
 { head -2 m.jsonl; echo '{"type":"something.new","turn":1,"x":[1,2]}'; tail -2 m.jsonl; } >unknown.jsonl
 kt replay unknown.jsonl
-ok "unknown types are no error" is 0
+ok "unknown types are accepted" is 0
 ok "and are shown" out "something.new"
 truncate -s 1G sparse.jsonl
 kt replay sparse.jsonl
@@ -217,12 +217,12 @@ begin "hostile text"
 kt replay m.jsonl
 ok "exit 0" is 0
 ok "no escapes" test -z "$(tr -cd '\033\007' <"$base/out")"
-ok "spelled out" out '<U+202E>'
+ok "controls are escaped" out '<U+202E>'
 kt run --workspace ws --model m.jsonl x
 ok "live as well" test -z "$(tr -cd '\033\007' <"$base/out")"
 printf 'umlaut \xc3\xbc' | LC_ALL=C timeout 60 "$program" run --workspace ws --model m.jsonl >"$base/out" 2>"$base/err"
 ok "ASCII in a C locale" test -z "$(LC_ALL=C tr -d '\001-\177' <"$base/out")"
-ok "and nothing is lost" out 'umlaut <U+00FC>'
+ok "without losing text" out 'umlaut <U+00FC>'
 {
     printf '{"type":"session.started","v":1,"app":"a\\nb","workspace":"w\\nw","model":{"provider":"p\\np","name":"n\\nn"}}\n'
     printf '{"type":"turn.started","prompt":"One.\\nTwo."}\n{"type":"held","gate":"g\\ng"}\n{"type":"released","by":"b\\nb"}\n'
@@ -236,7 +236,7 @@ ok "and nothing is lost" out 'umlaut <U+00FC>'
 } >names.jsonl
 kt replay names.jsonl
 golden names.txt
-ok "prose keeps its lines" grep -qx ' *Two\.' "$base/out"
+ok "text keeps its line breaks" grep -qx ' *Two\.' "$base/out"
 kt replay $'\033[2J.jsonl'
 ok "no escapes in errors" test -z "$(tr -cd '\033' <"$base/err")"
 
@@ -258,18 +258,18 @@ begin "shipped recordings"
 for file in "$source"/fixtures/*.jsonl; do
     name=$(basename "$file")
     kt replay --headless "$file"
-    ok "$name: the very lines" cmp -s "$base/out" "$file"
+    ok "$name: prints the lines unchanged" cmp -s "$base/out" "$file"
     kt replay "$file"
-    ok "$name: an account" is 0
-    ok "$name: quiet" quiet
+    ok "$name: plain text" is 0
+    ok "$name: no message" quiet
     kt replay --check "$file"
     ok "$name: agrees" is 0
-    ok "$name: no scratch is left" test -z "$(ls "$TMPDIR")"
+    ok "$name: no scratch folder is left" test -z "$(ls "$TMPDIR")"
 done
 
-# One transcript with everything in it, told in every dress.
+# One transcript with every event, in every format.
 
-begin "the account"
+begin "plain text"
 kt replay "$source/tests/e2e/account/all.jsonl"
 ok "exit 0" is 0
 golden all.txt
@@ -281,7 +281,7 @@ if command -v script >/dev/null; then
     golden all-color-60.txt
 fi
 
-begin "the account of programs"
+begin "plain text of programs"
 kt replay "$source/tests/e2e/account/programs.jsonl"
 ok "exit 0" is 0
 golden programs.txt
@@ -294,10 +294,10 @@ for _ in $(seq 400); do out model.requested && break; sleep 0.05; done
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 status=$?
-ok "its scratch folder is left" test -d "$(echo tmp/keyturn-scratch-*/workspace)"
+ok "its scratch folder is left behind" test -d "$(echo tmp/keyturn-scratch-*/workspace)"
 latency=1 script_reads >m.jsonl
 kt replay --execute --headless --workspace ws m.jsonl
 ok "the next one runs" is 0
-ok "and leaves neither" test -z "$(ls tmp)"
+ok "and removes the old folder" test -z "$(ls tmp)"
 
 finish

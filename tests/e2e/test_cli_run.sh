@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs from outside: prompts, writes, events, ends of every kind, signals, output that fails, the demo. $1 is the program.
+# Tests runs from outside: prompts, writes, events, every kind of end, signals, failing output, the demo. $1 is the
+# program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -23,16 +24,16 @@ ok "with its prompt" out "Have a look."
 kt sessions --json
 ok "as JSON" out "\"session\":\"$id\""
 kt
-ok "alone shows it" out "$id"
+ok "sessions NAME prints it" out "$id"
 kt replay "$id"
 ok "replay by name" is 0
-ok "tells the same" out "Seen."
+ok "prints the same" out "Seen."
 rm "$XDG_DATA_HOME/keyturn/keyturn.db"
 kt sessions
 ok "listed without the database" out "$id"
 rm "$sessions"/*.jsonl
 kt sessions
-ok "gone is gone" out "No sessions yet"
+ok "a removed session is not listed" out "No sessions yet"
 
 begin "prompt from standard input"
 script_reads >m.jsonl
@@ -54,61 +55,61 @@ refused "empty"
 begin "writes"
 script_writes >m.jsonl
 kt run --workspace ws --model m.jsonl x
-ok "nobody asked: 4" is 4
+ok "exit status 4 without a terminal" is 4
 ok "untouched" grep -qx two ws/a.txt
-ok "the diff is told" out "+zwei"
-ok "the refusal is told" out "denied by policy"
+ok "the diff is shown" out "+zwei"
+ok "the denial is shown" out "denied by policy"
 kt run --workspace ws --model m.jsonl --approve deny x
-ok "denied by the user's word: 0" is 0
+ok "--approve deny: exit 0" is 0
 ok "still untouched" grep -qx two ws/a.txt
 kt run --workspace ws --model m.jsonl --approve allow x
-ok "allowed: 0" is 0
+ok "--approve allow: exit 0" is 0
 ok "written" grep -qx zwei ws/a.txt
-ok "told" out "wrote a.txt +1 -1"
-ok "kept for undo" test -n "$(ls "$XDG_DATA_HOME/keyturn/checkpoints")"
+ok "the plain text shows the write" out "wrote a.txt +1 -1"
+ok "has a checkpoint for undo" test -n "$(ls "$XDG_DATA_HOME/keyturn/checkpoints")"
 
 begin "headless"
 script_writes >m.jsonl
 kt run --headless --workspace ws --model m.jsonl --approve allow --record r.jsonl x
 ok "exit 0" is 0
-ok "what is printed is what is recorded" cmp -s "$base/out" r.jsonl
+ok "the output equals the recording" cmp -s "$base/out" r.jsonl
 ok "first line" grep -q '"seq":1,.*session.started' <(head -1 r.jsonl)
 ok "last line" grep -q '"session.ended","reason":"quit"' <(tail -1 r.jsonl)
-ok "a recording elsewhere leaves none here" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
+ok "--record elsewhere creates no session" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
 kt run --headless --workspace ws --model m.jsonl --record r.jsonl x
 refused "r.jsonl" "file exists"
 kt run --headless --workspace ws --model m.jsonl --break tool=read_file x
 ok "a breakpoint holds" out '"type":"held","gate":"before tool"'
-ok "and nobody lets go" out '"by":"nobody"'
+ok "and continues without a user" out '"by":"nobody"'
 kt run --headless --workspace ws --model m.jsonl --step x
-ok "--step holds" out '"type":"held"'
+ok "--step holds too" out '"type":"held"'
 kt run --headless --workspace ws --model m.jsonl --serial --web off --engine none --theme mono x
-ok "options are taken" out '"type":"turn.finished"'
+ok "options are accepted" out '"type":"turn.finished"'
 
-begin "ends that are not good"
+begin "failures"
 head_lines x >m.jsonl
 kt run --workspace ws --model m.jsonl x
 ok "the model has no answer: 1" is 1
 ok "status" grep -q '^failed' "$base/out"
 script_writes >m.jsonl
 kt run --workspace ws --model m.jsonl --budget steps=1 x
-ok "the budget ends: 1" is 1
+ok "the budget is used up: 1" is 1
 ok "status" grep -q '^budget' "$base/out"
-ok "the account says it" quiet
+ok "no message on stderr" quiet
 kt run --headless --workspace ws --model m.jsonl --budget steps=1 x
 ok "headless: 1" is 1
-ok "headless: a line for people" one_error
-ok "headless: says why" err "budget"
+ok "headless: one line on stderr" one_error
+ok "headless: names the cause" err "budget"
 head_lines x >m.jsonl
 kt run --headless --workspace ws --model m.jsonl x
 ok "headless, failed: 1" is 1
-ok "headless, failed: a line for people" one_error
-ok "headless, failed: says why" err "the recording ends here"
+ok "headless, failed: one line on stderr" one_error
+ok "headless, failed: names the cause" err "the recording ends here"
 
 begin "interrupted"
 latency=60000 script_reads >slow.jsonl
-for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already answered
-    : >"$base/out" # what the last one said must not count
+for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already handled
+    : >"$base/out" # the output of the last run must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -117,12 +118,12 @@ for times in 1 2 3 4; do # 3 and 4: twice, the second while the first is already
     wait $pid
     status=$?
     ok "$times x: 130" is 130
-    [ $times -eq 1 ] && ok "the turn says so" out '"status":"cancelled"'
+    [ $times -eq 1 ] && ok "the turn ends as interrupted" out '"status":"cancelled"'
     [ $times -eq 1 ] && ok "and so does the session" out '"type":"session.ended","reason":"interrupted"'
-    ok "$times x: no scratch is left" test -z "$(ls "$TMPDIR")"
+    ok "$times x: no scratch folder is left" test -z "$(ls "$TMPDIR")"
 done
 for signal in TERM:143 HUP:129; do
-    : >"$base/out" # what the last one said must not count
+    : >"$base/out" # the output of the last run must not count
     "$program" replay --execute --headless --speed 1 slow.jsonl >"$base/out" 2>"$base/err" </dev/null &
     pid=$!
     for _ in $(seq 200); do grep -q model.requested "$base/out" && break; sleep 0.05; done
@@ -130,8 +131,8 @@ for signal in TERM:143 HUP:129; do
     wait $pid
     status=$?
     ok "$signal" is "${signal#*:}"
-    ok "$signal: the turn says so" out '"status":"cancelled"'
-    ok "$signal: no scratch is left" test -z "$(ls "$TMPDIR")"
+    ok "$signal: the turn ends as interrupted" out '"status":"cancelled"'
+    ok "$signal: no scratch folder is left" test -z "$(ls "$TMPDIR")"
 done
 printf '%s\n' '{"seq":1,"t":0,"turn":0,"type":"session.started","v":1}' '{"seq":2,"t":90000000,"turn":0,"type":"session.ended"}' >r.jsonl
 : >"$base/out"
@@ -143,17 +144,17 @@ wait $pid
 status=$?
 ok "a replay: 130" is 130
 
-begin "standard output that fails"
+begin "standard output fails"
 script_writes >m.jsonl
 timeout 60 "$program" run --headless --workspace ws --model m.jsonl x 2>"$base/err" >/dev/full </dev/null
 status=$?
 ok "full: 1" is 1
-ok "said" err "No space left"
+ok "the error names the cause" err "No space left"
 ok "one line" one_error
 timeout 60 "$program" run --workspace ws --model m.jsonl x 2>"$base/err" </dev/null | true
 status=${PIPESTATUS[0]}
-ok "nobody reads: 1" is 1
-ok "said" err "standard output"
+ok "closed pipe: 1" is 1
+ok "the error names standard output" err "standard output"
 timeout 60 "$program" replay --headless m.jsonl >/dev/full 2>"$base/err"
 status=$?
 ok "replay: 1" is 1
@@ -174,13 +175,13 @@ export KEYTURN_FIXTURES=$kt_fixtures
 kt demo
 ok "exit 0" is 0
 ok "account" out "approved by recording"
-ok "no scratch is left" test -z "$(ls "$TMPDIR")"
+ok "no scratch folder is left" test -z "$(ls "$TMPDIR")"
 ok "the fixture is untouched" grep -qx two "$kt_fixtures/demo/a.txt"
 kt demo --headless
 ok "headless" grep -q '"type":"session.ended"' "$base/out"
 kt demo --workspace new
-ok "kept" grep -qx zwei new/a.txt
-ok "named" err "new"
+ok "the files stay" grep -qx zwei new/a.txt
+ok "the folder is named" err "new"
 kt demo --workspace new
 refused "new" "not empty"
 kt demo --approve ask
@@ -195,11 +196,11 @@ ok "neither at the end" no_out "All 6 tests pass"
 ok "but says that the fix is untested" out "It is untested: the tests could not be run."
 unset KEYTURN_FIXTURES
 KEYTURN_FIXTURES=$home/nowhere kt demo
-ok "the shipped one or a clear error" test "$status" -eq 0 -o "$status" -eq 2
+ok "the installed demo or a clear error" test "$status" -eq 0 -o "$status" -eq 2
 
-begin "limits of the shell"
+begin "ulimit"
 script_reads >m.jsonl
-limited() { # ulimit's words: status, $base/out, $base/err
+limited() { # arguments of ulimit: status, $base/out, $base/err
     (ulimit $1 && exec timeout 60 "$program" run --workspace ws --model m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
     status=$?
 }
@@ -207,25 +208,25 @@ for files in 8 16 32; do
     limited "-n $files"
     ok "$files files: exit 1" is 1
     ok "$files files: one line" one_error
-    ok "$files files: says what to do" err "the limit is $files (set ulimit -n to 64 or more)"
+    ok "$files files: names the fix" err "the limit is $files (set ulimit -n to 64 or more)"
 done
 limited "-s 64"
 ok "64 KB of stack: exit 1" is 1
 ok "64 KB of stack: one line" one_error
-ok "64 KB of stack: says what to do" err "limited to 64 KB (set ulimit -s to 512 or more)"
+ok "64 KB of stack: names the fix" err "limited to 64 KB (set ulimit -s to 512 or more)"
 for enough in "-n 64" "-Sn 8" "-Sn 28" "-Sn 40" "-s 512" "-Ss 64"; do
     limited "$enough"
     ok "ulimit $enough is enough" is 0
 done
 
-begin "a low soft limit is raised for what is started, too"
+begin "a low soft limit is raised for programs too"
 { head_lines "Count." && answer 1 "" '{"id":"c1","name":"workspace_exec","arguments":{"command":"echo began"}}' && answer 2 "Done." ""; } >m.jsonl
 for files in 28 34 40; do
     (ulimit -Sn $files && exec timeout 60 "$program" run --headless --approve allow --workspace ws --model scripted:m.jsonl x) >"$base/out" 2>"$base/err" </dev/null
     status=$?
     ok "$files files: exit 0" is 0
     ok "$files files: the program ran" out '"output":"began\n"'
-    ok "$files files: nothing runs out of them" no_out "open files"
+    ok "$files files: enough for all of its children" no_out "open files"
 done
 
 begin "a journal that may not grow"
@@ -236,8 +237,8 @@ for how in "" --headless; do
         cat >"$base/out"
     status=${PIPESTATUS[0]}
     ok "exit 1" is 1
-    ok "says why" out "File too large"
-    ok "and what became of the turn" out "actions that cannot be recorded are not done"
+    ok "names the cause" out "File too large"
+    ok "and the end of the turn" out "actions that cannot be recorded are not done"
     ok "nothing was written" grep -qx two ws/a.txt
 done
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Programs of a turn from outside: a whole session with its workspace, what replay makes of it, what is left when it ends and
-# when it is killed, and what the config file may say. $1 is the program.
+# Tests programs of a turn from outside: a whole session with its workspace, its replay, the leftovers after an end and
+# after a kill, and the config file. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
 call() { printf '{"id":"%s","name":"%s","arguments":%s}' "$1" "$2" "$3"; }
 places() { find "$XDG_CACHE_HOME/keyturn/workspaces" -mindepth 1 2>/dev/null; }
 nothing_left() { [ -z "$(places)" ]; }
-await() { # command…: until it holds
+await() { # command…: until it succeeds
     local i
     for i in $(seq 3000); do
         "$@" && return 0
@@ -15,7 +15,7 @@ await() { # command…: until it holds
     done
     return 1
 }
-own=$$ # another run of this test sleeps for other times
+own=$$ # another run of this test uses other times
 sleeps() { pgrep -f "sleep $1\$" >/dev/null; }
 gone() { ! sleeps "$1"; }
 
@@ -33,11 +33,11 @@ begin "a session with programs"
 script_place >m.jsonl
 kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
 ok "exit 0" is 0
-ok "brought back" grep -qx 3 ws/lines.txt
-ok "nothing left" nothing_left
+ok "copied to the project" grep -qx 3 ws/lines.txt
+ok "no folder left" nothing_left
 ok "no program left" await gone 1$own
 ok "output" out '"type":"tool.output","call":"c2","stream":"stdout","text":"counted\n"'
-ok "typed" out '"type":"program.input","program":"p2","text":"me\n","by":"call"'
+ok "input" out '"type":"program.input","program":"p2","text":"me\n","by":"call"'
 ok "printed" out '"type":"program.output","program":"p2"'
 ok "ended with the session" out '"why":"killed: the session ended"'
 ok "cleaned up" out '"op":"workspace.cleanup"'
@@ -47,21 +47,21 @@ begin "replay executes nothing"
 cp ../a_session_with_programs/r.jsonl . && cp -r ../a_session_with_programs/ws/. ws/
 kt replay --headless r.jsonl
 ok "exit 0" is 0
-ok "tells of programs" out '"type":"program.started"'
-ok "tells of the workspace" out '"type":"workspace.state"'
-ok "makes no workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
+ok "prints events of programs" out '"type":"program.started"'
+ok "prints events of the workspace" out '"type":"workspace.state"'
+ok "creates no workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
 kt replay r.jsonl
-ok "as an account" is 0
+ok "as plain text" is 0
 ok "with its calls" out "workspace_exec"
 rm ws/lines.txt
 kt replay --check --workspace ws r.jsonl
 ok "agrees" is 0
 ok "without a workspace" test ! -e "$XDG_CACHE_HOME/keyturn/workspaces"
 kt replay --execute --headless --workspace ws r.jsonl
-ok "the same again when it is executed" is 0
-ok "which leaves nothing" nothing_left
+ok "--execute agrees" is 0
+ok "and leaves no folder" nothing_left
 
-begin "replay of what a recording cannot hold"
+begin "replay of a binary file"
 {
     head_lines "Make." &&
         answer 1 "" "$(call c1 workspace_exec '{"command":"mkdir out/d; : > out/d/empty; printf \"\\\\000\\\\001\" > out/bits"}')" &&
@@ -71,21 +71,21 @@ begin "replay of what a recording cannot hold"
 cp -r ws before
 kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
 ok "exit 0" is 0
-ok "both brought back" test -e ws/empty -a -s ws/bits
+ok "both copied" test -e ws/empty -a -s ws/bits
 kt replay --check --workspace before r.jsonl
 ok "agrees" is 0
-ok "says what it passed over" err "cannot repeat the write of c3"
-ok "and why" err "): bits is binary, and the recording does not have its bytes"
-ok "and nothing else" test "$(grep -c 'cannot repeat' "$base/err")" -eq 1
+ok "names the write that it cannot repeat" err "cannot repeat the write of c3"
+ok "and the cause" err "): bits is binary, and the recording does not have its bytes"
+ok "and no other write" test "$(grep -c 'cannot repeat' "$base/err")" -eq 1
 
-begin "nobody is asked"
+begin "without a user"
 script_place >m.jsonl
 kt run --workspace ws --model m.jsonl x
 ok "exit 4" is 4
-ok "nothing written" test ! -e ws/lines.txt
-ok "nothing left" nothing_left
+ok "no file written" test ! -e ws/lines.txt
+ok "no folder left" nothing_left
 
-begin "nothing is made in vain"
+begin "no unused workspace"
 script_reads >m.jsonl
 kt run --workspace ws --model m.jsonl x
 ok "exit 0" is 0
@@ -101,8 +101,8 @@ wait $pid
 status=$?
 ok "exit 130" is 130
 ok "killed" await gone 2$own
-ok "nothing left" nothing_left
-ok "told" out '"error":"canceled by the user"'
+ok "no folder left" nothing_left
+ok "the record says why" out '"error":"canceled by the user"'
 
 begin "killed"
 { head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"exec sleep 3'$own'","background":true}')" &&
@@ -112,15 +112,15 @@ pid=$!
 ok "it runs" await sleeps 4$own
 kill -KILL $pid
 wait $pid 2>/dev/null
-ok "programs die with it" await gone 3$own
+ok "programs end with it" await gone 3$own
 ok "commands too" await gone 4$own
-ok "its folder is left" test -n "$(places)"
+ok "its folder is left behind" test -n "$(places)"
 { head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"true"}')" && answer 2 "Done." ""; } >m.jsonl
 kt run --workspace ws --model m.jsonl x
 ok "the next one runs" is 0
 ok "and removes it" nothing_left
 
-begin "what the config file says"
+begin "workspace of the config file"
 mkdir -p config/keyturn other skills/greet
 echo shared >other/o.txt
 printf -- '---\nname: greet\ndescription: Says hello\n---\n' >skills/greet/SKILL.md
@@ -131,11 +131,11 @@ printf '{"workspace": {"persist": true, "inputs": ["%s/other"], "deny": ["rm"]},
     answer 4 "" "$(call c4 skill_list '{}')" && answer 5 "Done." ""; } >m.jsonl
 kt run --headless --workspace ws --model m.jsonl x
 ok "exit 0" is 0
-ok "a folder that is named" out '"call":"c1","tool":"stage_input","outcome":"result"'
-ok "another is not" out '"call":"c2","tool":"stage_input","outcome":"failure"'
-ok "a command that is denied" out '"call":"c3","tool":"workspace_exec","outcome":"failure"'
+ok "a listed input folder" out '"call":"c1","tool":"stage_input","outcome":"result"'
+ok "an unlisted folder is refused" out '"call":"c2","tool":"stage_input","outcome":"failure"'
+ok "a denied command is refused" out '"call":"c3","tool":"workspace_exec","outcome":"failure"'
 ok "a skill" out '"description":"Says hello"'
-ok "it stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
+ok "the persistent workspace stays" grep -qx shared data/keyturn/workspaces/ws_*/work/inputs/o.txt
 printf '{\n"workspace": {"engine": "bwarp"}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "unknown engine bwarp"
@@ -143,9 +143,9 @@ printf '{\n"workspace": {"engine": "ssh:build.example"}}' >config/keyturn/config
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" "the engine ssh cannot run programs: the workspace is not on its machine"
 kt doctor
-ok "doctor says so too" out '"workspace.engine": the engine ssh cannot run programs'
+ok "doctor reports the engine too" out '"workspace.engine": the engine ssh cannot run programs'
 
-# Programs get what the config file gives them and nothing else of ours; what came from our environment is in no record.
+# Programs get the variables of the config file and none of ours; values from our environment are not recorded.
 begin "variables"
 mkdir -p config/keyturn
 printf '{"workspace": {"env": {"MODE": "fast", "API": "${MY_TOKEN}"}}, "secrets": ["OTHER_KEY"]}' >config/keyturn/config.json
@@ -155,20 +155,20 @@ MY_TOKEN=tok-$own-12345678 OTHER_KEY=key-87654321 kt run --headless --approve al
 ok "exit 0" is 0
 ok "given" grep -qxF "fast tok-$own-12345678 [] $((13 + ${#own}))" ws/o
 ok "not recorded" no_out "tok-$own-12345678"
-ok "but named" out '[secret MY_TOKEN]'
+ok "shown as [secret MY_TOKEN]" out '[secret MY_TOKEN]'
 kt run --headless --approve allow --workspace ws --model m.jsonl x
-ok "one that is not set" out '$MY_TOKEN is not set, and'
+ok "a variable that is not set" out '$MY_TOKEN is not set, and'
 printf '{"workspace": {"env": {\n"API": "${MY_TOKEN}",\n"B": "${OTHER_ONE}"}}}' >config/keyturn/config.json
 kt doctor
-ok "doctor fails for it" is 1
-ok "names it" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs the variable MY_TOKEN, which is not set' "$base/out"
-ok "and the next" out 'config.json:3: "workspace.env": "B" needs the variable OTHER_ONE'
+ok "doctor: exit 1" is 1
+ok "doctor names the variable" grep -q '^FAIL *config .*config.json:2: "workspace.env": "API" needs the variable MY_TOKEN, which is not set' "$base/out"
+ok "and the next one" out 'config.json:3: "workspace.env": "B" needs the variable OTHER_ONE'
 printf '{"workspace": {"env": {\n"API": "a${}"}}}' >config/keyturn/config.json
 kt run --workspace ws --model m.jsonl x
 refused "config.json:2:" '"workspace.env.API" has a ${} without the name of a variable'
 
-# Where nothing holds a program, nothing runs that nobody has allowed.
-begin "no walls"
+# Without a sandbox, nothing runs that the user has not allowed.
+begin "engine none"
 mkdir -p config/keyturn
 printf '{"workspace": {"engine": "none"}}' >config/keyturn/config.json
 { head_lines x && answer 1 "" "$(call c1 workspace_exec '{"command":"touch '"$home"'/c1"}')" &&
@@ -177,22 +177,22 @@ none_ran() { [ ! -e c1 ] && [ ! -e c2 ]; }
 kt run --headless --approve deny --workspace ws --model m.jsonl x
 ok "exit 0" is 0
 ok "refused" out '"call":"c1","tool":"workspace_exec","outcome":"denied"'
-ok "told once" test "$(grep -c 'the engine none is UNSAFE: programs run with your rights' "$base/err")" -eq 1
+ok "one warning" test "$(grep -c 'the engine none is UNSAFE: programs run with your rights' "$base/err")" -eq 1
 ok "nothing ran" none_ran
 kt run --headless --workspace ws --model m.jsonl x
-ok "nobody can be asked" is 4
-ok "nothing ran without an answer" none_ran
+ok "headless: exit 4" is 4
+ok "no program ran without approval" none_ran
 kt run --workspace ws --model m.jsonl x
-ok "exit 4 as an account" is 4
-ok "nothing ran in an account" none_ran
+ok "plain text: exit 4" is 4
+ok "no program ran with plain text" none_ran
 kt run --headless --approve allow --workspace ws --model m.jsonl --record r.jsonl x
-ok "allowed" is 0
+ok "allowed: exit 0" is 0
 ok "both ran" test -e c1 -a -e c2
-ok "decided before" out '"decision":"approved","by":"policy"'
+ok "the decision comes first" out '"decision":"approved","by":"policy"'
 kt replay --check --workspace ws r.jsonl
 ok "the recording agrees" is 0
 
-# What doctor says of programs it has tried.
+# The output of doctor about programs that it has tested.
 begin "doctor runs a program"
 mkdir -p config/keyturn bin
 doctor_with() { # engine
@@ -200,12 +200,12 @@ doctor_with() { # engine
     kt doctor
 }
 kt doctor
-ok "where it works" is 0
+ok "a working engine: exit 0" is 0
 ok "in bwrap" grep -Eq '^(ok|warn) *programs *bwrap: .*memory_mb' "$base/out"
-ok "and nothing is left" nothing_left
+ok "no folder left" nothing_left
 doctor_with none
-ok "no walls are no failure" is 0
-ok "but told" grep -q '^warn *programs *none: UNSAFE: programs run with your rights' "$base/out"
+ok "engine none is no failure" is 0
+ok "but a warning" grep -q '^warn *programs *none: UNSAFE: programs run with your rights' "$base/out"
 printf '#!/bin/sh\necho "docker: Cannot connect to the Docker daemon at unix:///x." >&2\nexit 125\n' >bin/docker
 cat >bin/podman <<'TXT'
 #!/usr/bin/env bash
@@ -219,17 +219,17 @@ exec "$launcher" "${@/#\/workspace/$PWD}"
 TXT
 chmod 755 bin/docker bin/podman
 PATH=$home/bin:$PATH doctor_with docker
-ok "an engine that cannot is a failure" is 1
-ok "in its own words" grep -q '^FAIL *programs *docker: programs cannot run: .*Cannot connect to the Docker daemon' "$base/out"
-ok "after which nothing is left" nothing_left
+ok "a failing engine is a failure" is 1
+ok "with the engine's message" grep -q '^FAIL *programs *docker: programs cannot run: .*Cannot connect to the Docker daemon' "$base/out"
+ok "no folder left after it" nothing_left
 PATH=$home/bin:$PATH doctor_with podman
-ok "one that says something works" is 0
-ok "which is no reason to trust its limits" grep -q '^warn *programs *podman: no control group\. .*above memory_mb.*last line: Resource limits are not' "$base/out"
+ok "an engine that prints a warning works" is 0
+ok "but its limits are not trusted" grep -q '^warn *programs *podman: no control group\. .*above memory_mb.*last line: Resource limits are not' "$base/out"
 printf '#!/bin/sh\necho "Error: localhost/keyturn-harness: image not known" >&2\nexit 125\n' >bin/podman
 PATH=$home/bin:$PATH doctor_with podman
 ok "no image" grep -q '^FAIL *programs *podman: .*image localhost/keyturn-harness does not exist' "$base/out"
 
-begin "names of commands that nothing is called"
+begin "invalid command names"
 mkdir -p config/keyturn
 printf '{"workspace": {"allow": ["make",\n"bash",\n"ls -la"], "deny": [\n"rm -rf"]}}' >config/keyturn/config.json
 kt doctor
@@ -239,8 +239,8 @@ ok "arguments" out 'config.json:3: "workspace.allow": "ls -la" is not a command 
 ok "denied ones" out 'config.json:4: "workspace.deny": "rm -rf" is not a command name'
 ok "and no other" no_out '"make"'
 
-# A project that somebody else made: its skills are in it, or they are none.
-begin "skills that lead out"
+# A project from an unknown author: its skills are files inside it, or they are ignored.
+begin "skills behind links"
 mkdir -p ws/.keyturn/skills other config/keyturn/skills
 printf -- '---\nname: priv\ndescription: Of another project\n---\n' >other/SKILL.md
 echo TOKEN=secret-$own >other/.env
@@ -249,14 +249,14 @@ ln -s ../../../other ws/.keyturn/skills/x
     answer 2 "" "$(call c2 skill_load '{"name":"priv","file":".env"}')" &&
     answer 3 "" "$(call c3 skill_run '{"skill":"priv","command":"cat .env"}')" && answer 4 "Done." ""; } >m.jsonl
 kt run --headless --workspace ws --model m.jsonl x
-ok "nothing of them is told" no_out "Of another project"
-ok "nor given" no_out "secret-$own"
-ok "but that there is one" out 'it is a link that leads outside the project'
+ok "their files are not read" no_out "Of another project"
+ok "and not staged" no_out "secret-$own"
+ok "but a warning names the link" out 'it is a link that leads outside the project'
 (cd ws && "$program" doctor >"$base/out")
-ok "doctor too" grep -q '^warn *skills .*ws/.keyturn/skills/x is ignored: it is a link that leads outside the project' "$base/out"
+ok "doctor warns too" grep -q '^warn *skills .*ws/.keyturn/skills/x is ignored: it is a link that leads outside the project' "$base/out"
 rm ws/.keyturn/skills/x
 ln -s ../../../other config/keyturn/skills/x
 kt run --headless --workspace ws --model m.jsonl x
-ok "a link of the user's own is followed" out "Of another project"
+ok "the user's own link is followed" out "Of another project"
 
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command line: help, wrong usage, models, config, folders, doctor. $1 is the program.
+# Tests the command line: help, wrong usage, models, config, folders, doctor. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
 
@@ -11,7 +11,7 @@ for page in --help "run --help" "help run" "help" "demo --help" "replay --help" 
     kt $page
     ok "$page" is 0
     ok "$page is quiet" quiet
-    ok "$page says something" test -s "$base/out"
+    ok "$page is not empty" test -s "$base/out"
 done
 kt run --help
 ok "options of run" out "--approve ask|deny|allow"
@@ -43,7 +43,7 @@ kt run --model m.jsonl --budget stepz=1 x
 refused "stepz" "steps"
 kt run --model m.jsonl --break tol=x x
 refused "--break tol=x"
-ok "no session of it" test ! -e "$sessions"
+ok "no session is created" test ! -e "$sessions"
 kt run --model m.jsonl --workspace nowhere x
 refused "nowhere"
 kt run $'--odd\noption'
@@ -87,8 +87,8 @@ kt exec --ask x --model nothing-like-it
 refused "unknown model"
 kt exec --ask x
 ok "no model: 2" is 2
-ok "it is said" err "keyturn: no model is configured"
-ok "and how to name one" err '"provider": "anthropic"'
+ok "the error says so" err "keyturn: no model is configured"
+ok "and shows a model entry" err '"provider": "anthropic"'
 kt exec nowhere.py
 refused "nowhere.py"
 kt exec --mode plane x.py
@@ -96,17 +96,17 @@ refused "plan|interactive"
 kt exec --engine ssh m.jsonl
 refused "needs a host" "ssh:HOST"
 kt run --help
-ok "every limit is named" out "context_tokens, tool_cap_s"
+ok "every limit is listed" out "context_tokens, tool_cap_s"
 kt demo --help
-ok "the demo's folder is another" out "put the files into DIR and keep them"
+ok "--workspace of demo has its own help" out "put the files into DIR and keep them"
 kt replay --help
 ok "a replay's folder is another" out "changes only a copy"
 
 begin "models"
 kt run hello
 ok "exit 2" is 2
-ok "the first line says why" grep -q '^keyturn: no model is configured .*scripted:FILE.*keyturn demo' <(head -1 "$base/err")
-ok "and a page how to have one" err '"provider": "anthropic"'
+ok "the first line names the cause" grep -q '^keyturn: no model is configured .*scripted:FILE.*keyturn demo' <(head -1 "$base/err")
+ok "the rest shows a model entry" err '"provider": "anthropic"'
 kt run --model nothing hello
 refused "nothing"
 kt run --model scripted:missing.jsonl hello
@@ -121,7 +121,7 @@ ok "by name, file beside the config" is 0
 kt run --workspace ws --model mien hello
 refused "did you mean mine"
 
-begin "models that cannot be read"
+begin "invalid scripted models"
 script_reads >m.jsonl
 for wrong in '{"type":"model.responded","tool_calls":"nope"}' '{"type":"model.responded","usage":[]}' \
     '{"type":"model.responded","tool_calls":[{"id":"c1"}]}' '{"type":"waves.planned","waves":{}}' \
@@ -129,14 +129,14 @@ for wrong in '{"type":"model.responded","tool_calls":"nope"}' '{"type":"model.re
     { head -2 m.jsonl; echo "$wrong"; tail -1 m.jsonl; } >bad.jsonl
     kt run --workspace ws --model scripted:bad.jsonl x
     refused "keyturn: bad.jsonl:3:"
-    ok "no session of it" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
+    ok "no session is created" test ! -e "$sessions" -o -z "$(ls "$sessions" 2>/dev/null)"
     kt replay --check bad.jsonl
     refused "keyturn: bad.jsonl:3:"
 done
 { cat m.jsonl; printf '{"type":"turn.fin'; } >cut.jsonl
 kt run --workspace ws --model cut.jsonl x
-ok "a cut one is played" is 0
-ok "and that is said" err "cut.jsonl: the last line is incomplete"
+ok "a truncated recording is played" is 0
+ok "with a warning" err "cut.jsonl: the last line is incomplete"
 
 begin "config"
 script_reads >m.jsonl
@@ -144,7 +144,7 @@ printf '{"model": "m.jsonl",\n "theme": "nope"}' >c.json
 kt run --config c.json --workspace ws x
 refused "c.json:2:" "theme" "nope"
 kt doctor --config c.json
-ok "the doctor finds it" grep -q '^FAIL *config.*c.json:2:.*nope' "$base/out"
+ok "doctor reports it" grep -q '^FAIL *config.*c.json:2:.*nope' "$base/out"
 printf '{"model": "a",\n "approve": "ask",\n "approve": "allow"}' >c.json
 kt run --config c.json --workspace ws x
 refused "c.json:3:" "approve" "duplicate key"
@@ -161,7 +161,7 @@ kt run --config c.json --workspace ws x
 refused "c.json" "larger"
 printf '{"model": "m.jsonl", "budget": {"steps": 1}} // short' >c.json
 kt run --config c.json --workspace ws x
-ok "limit of the file" is 1
+ok "limit of the config file" is 1
 kt run --config c.json --budget steps=5 --workspace ws x
 ok "the command line wins" is 0
 head -c 100000 /dev/urandom >c.json
@@ -178,7 +178,7 @@ mkdir -p "$XDG_DATA_HOME/keyturn"
 head -c 5000 /dev/urandom >"$XDG_DATA_HOME/keyturn/keyturn.db"
 kt run --workspace ws --model m.jsonl x
 ok "a broken database: runs" is 0
-ok "says so once" test "$(grep -c keyturn.db "$base/err")" -eq 1
+ok "one warning" test "$(grep -c keyturn.db "$base/err")" -eq 1
 kt sessions
 ok "and sessions are listed" is 0
 ok "from the journals" out "x"
@@ -197,14 +197,14 @@ mkdir -p more/one more/two
 printf -- '---\nname: same\n---\n' | tee more/one/SKILL.md >more/two/SKILL.md
 echo "{\"skills\": [\"$PWD/more\", \"/no/skills\"], \"workspace\": {\"inputs\": [\"/no/inputs\"]}}" >config/keyturn/config.json
 kt doctor
-ok "a folder that is not there is a warning" is 0
+ok "a missing folder is only a warning" is 0
 ok "of skills" grep -q '^warn *config *"skills": no folder /no/skills' "$base/out"
 ok "of inputs" grep -q '^warn *config *"workspace.inputs": no folder /no/inputs' "$base/out"
-ok "and so is a skill that another one hides" grep -q '^warn *skills.*more/two is hidden' "$base/out"
-ok "what limits of programs hold for" grep -Eq '^(ok|warn) *programs .*memory_mb' "$base/out"
+ok "a hidden skill is a warning too" grep -q '^warn *skills.*more/two is hidden' "$base/out"
+ok "the scope of program limits" grep -Eq '^(ok|warn) *programs .*memory_mb' "$base/out"
 rm config/keyturn/config.json
 XDG_DATA_HOME=/dev/null kt doctor
 ok "no data folder: 1" is 1
-ok "named" grep -q '^FAIL *data.*/dev/null' "$base/out"
+ok "doctor names it" grep -q '^FAIL *data.*/dev/null' "$base/out"
 
 finish

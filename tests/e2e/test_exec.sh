@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# keyturn exec and keyturn engines from outside: a real harness in a real sandbox. $1 is the program.
+# Tests keyturn exec and keyturn engines from outside: a real harness in a real sandbox. $1 is the program.
 set -u
 program=$(readlink -f "${1:?usage: test_exec.sh PROGRAM}")
 base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-exec-XXXXXX")
@@ -37,7 +37,7 @@ err() { grep -qF -- "$1" err; }
 last() { [ "$(tail -n 1 out)" = "$1" ]; }
 one_error() { [ "$(wc -l <err)" -eq 1 ] && grep -q '^keyturn: ' err; }
 quiet() { [ ! -s err ]; }
-none_left() { # processes, and rooms
+none_left() { # processes, and temporary folders
     for _ in $(seq 100); do
         [ -z "$(pgrep -f "$base/cache")" ] && [ -z "$(ls "$base/cache/keyturn/boxes")" ] && return
         sleep 0.05
@@ -47,46 +47,46 @@ none_left() { # processes, and rooms
 
 # Results
 kt exec - <<<'emit_result(1)'
-ok "nothing to set up" is 0
+ok "works without a config file" is 0
 ok "its result" out '{"type":"final_result","execution_id":"exec-1","data":1}'
 ok "script_done is last" last '{"type":"script_done","execution_id":"exec-1"}'
-ok "without a word" quiet
-ok "nothing is left" none_left
+ok "no message on stderr" quiet
+ok "no process left" none_left
 printf 'print("one")\nemit_log("two", "warning")\nemit_intermediate("three", [3])\nemit_result({"four": 4})\nprint("five")\n' >script.py
 kt exec script.py </dev/null
-ok "events in their order" test "$(grep -ow 'one\|two\|three\|four\|five' out | tr '\n' ' ')" = "one two three four five "
+ok "events in order" test "$(grep -ow 'one\|two\|three\|four\|five' out | tr '\n' ' ')" = "one two three four five "
 kt exec <<<'raise ValueError("no good")'
 ok "a failing script is 1" is 1
-ok "one line says so" one_error
+ok "one line names it" one_error
 ok "the cause" err "keyturn: ValueError: no good"
 ok "and its event" out '"type":"error"'
 kt exec - <<<$'emit_result(1)\nraise ValueError("too late")'
-ok "a result stands, whatever comes after it" is 0
-ok "what comes is told" err "keyturn: the script failed after its result: ValueError: too late"
+ok "a result counts, even if the script fails later" is 0
+ok "the later failure is a warning" err "keyturn: the script failed after its result: ValueError: too late"
 ok "on one line" test "$(wc -l <err)" -eq 1
 kt exec - <<<'pass'
 ok "no result is a failure" is 1
-ok "and told" err "without a result"
+ok "with a message" err "without a result"
 kt exec --mode interactive - <<<'pass'
-ok "but not of a step" is 0
+ok "a step without a result is no failure" is 0
 kt exec --timeout 1 - <<<'while True: pass'
 ok "time" is 1
-ok "is told" err "timed out after 1s"
+ok "the message has the limit" err "timed out after 1s"
 kt exec --max-output 2000 - <<<'print("x" * 100000)'
-ok "too much" is 1
+ok "too much output" is 1
 ok "names the limit" err "2000 bytes"
-ok "and no more came out" test "$(wc -c <out)" -le 2000
-for _ in 1 2 3 4 5 6 7 8 9 10; do # at times all of it comes at once
+ok "the output was cut" test "$(wc -c <out)" -le 2000
+for _ in 1 2 3 4 5 6 7 8 9 10; do # all of it may arrive at once
     kt exec --max-output 300 - <<<$'emit_result(1)\nprint("x" * 5000)'
     is 0 || break
 done
-ok "too much after a result, which stands" is 0
-ok "is told too" err "keyturn: the script failed after its result: its output exceeded the limit of 300 bytes"
-ok "on one line as well" test "$(wc -l <err)" -eq 1
+ok "too much output after a result: exit 0" is 0
+ok "with a warning" err "keyturn: the script failed after its result: its output exceeded the limit of 300 bytes"
+ok "on one line" test "$(wc -l <err)" -eq 1
 kt exec - <<<'import os; os._exit(0)'
-ok "leaving is no success" is 1
+ok "an early exit is a failure" is 1
 
-# What a script is
+# The sources of a script
 printf '# coding: latin-1\nx = 1\nemit_result("\xe9")\n' >latin.py
 kt exec latin.py
 ok "not UTF-8 is refused" is 2
@@ -96,19 +96,19 @@ kt exec - < <(printf 'emit_result("\xe9")\n')
 ok "also of standard input" err "keyturn: standard input:1: not UTF-8 (the byte 0xe9"
 printf '\xef\xbb\xbfemit_result("\xc3\xa9\xef\xbf\xbd")\n' >marked.py
 kt exec marked.py
-ok "a mark before it is dropped" is 0
-ok "and the rest is as it was" out '"data":"é�"'
+ok "a byte order mark is dropped" is 0
+ok "the rest is unchanged" out '"data":"é�"'
 printf 'emit_result(1)\n\0\n' >nul.py
 kt exec nul.py
 ok "a NUL byte" is 2
-ok "is no text" err "keyturn: nul.py:2: a NUL byte"
+ok "is refused" err "keyturn: nul.py:2: a NUL byte"
 kt exec ''
-ok "a file without a name" is 2
-ok "is told" err "keyturn: FILE is empty"
+ok "an empty FILE argument" is 2
+ok "has its own message" err "keyturn: FILE is empty"
 timeout 60 "$program" exec - >&- 2>err <<<'emit_result(1)'
 status=$?
-ok "nowhere to print" is 1
-ok "is told too" err "standard output is closed"
+ok "closed standard output" is 1
+ok "has its own message" err "standard output is closed"
 
 # A script of a turn runs the project's own tests
 mkdir -p project helpers
@@ -122,33 +122,33 @@ cat >project.jsonl <<'TXT'
 {"type":"model.responded","step":2,"text":"done","tool_calls":[],"stop":"end"}
 TXT
 kt replay --execute --headless --tools helpers project.jsonl
-ok "with copies of its files, and the tool it named" out '"final_data":[1,true,7,false]'
+ok "with copies of its files, and the named tool" out '"final_data":[1,true,7,false]'
 
-# What a script can reach
+# Isolation of a script
 kt exec - <<<'import os; emit_result(sorted(k for k in os.environ if k.startswith(("KEYTURN", "XDG", "LC_", "SSH"))))'
-ok "nothing of our environment" out '"data":[]'
+ok "no variable of our environment" out '"data":[]'
 export API_TOKEN=open-sesame
 kt exec --secret API_TOKEN - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
-ok "a secret that was handed in" out '"data":11'
+ok "a declared secret" out '"data":11'
 kt exec --secret API_TOKEN - <<<'import os, base64
 value = os.environ["API_TOKEN"]
 print(value)
 emit_intermediate("spelled", base64.b64encode(value.encode()).decode())
 raise ValueError(value)'
-ok "nothing shows its value" test "$(cat out err | grep -c "$API_TOKEN\|$(printf %s "$API_TOKEN" | base64)")" = 0
-ok "but its name" out '"message":"[secret API_TOKEN]","level":"stdout"'
-ok "however it is spelled" out '"data":"[secret API_TOKEN]'
+ok "its value is not printed" test "$(cat out err | grep -c "$API_TOKEN\|$(printf %s "$API_TOKEN" | base64)")" = 0
+ok "its name is" out '"message":"[secret API_TOKEN]","level":"stdout"'
+ok "in every spelling" out '"data":"[secret API_TOKEN]'
 ok "in errors too" err "keyturn: ValueError: [secret API_TOKEN]"
 kt exec - <<<'import os; emit_result("API_TOKEN" in os.environ)'
-ok "and not otherwise" out '"data":false'
+ok "without --secret it is missing" out '"data":false'
 kt exec --secret NOT_THERE_AT_ALL - <<<'emit_result(1)'
-ok "one that is missing" is 1
+ok "a secret that is not set" is 1
 ok "is named" err "NOT_THERE_AT_ALL"
 kt exec --secret A=B - <<<'emit_result(1)'
-ok "what is no name" is 2
-ok "gets one advice" err 'invalid secret name "A=B"; use the name of an environment variable'
-ok "and no other" test "$(grep -o '(' err | wc -l)" -eq 1
-# In a turn the model names them: it has those that were declared, and no others.
+ok "an invalid name" is 2
+ok "gets one piece of advice" err 'invalid secret name "A=B"; use the name of an environment variable'
+ok "and only one" test "$(grep -o '(' err | wc -l)" -eq 1
+# In a turn the model selects secrets: the script gets those that were declared, and no others.
 mkdir ws
 cat >m.jsonl <<'END'
 {"type":"session.started","v":1,"model":{"provider":"scripted","name":"m"}}
@@ -161,7 +161,7 @@ ok "declared for a turn" out '"final_data":11'
 kt run --headless --workspace ws --model m.jsonl --secret OTHER x </dev/null
 ok "not declared" out 'the secret API_TOKEN is not declared for this session (declared: OTHER)'
 kt exec - <<<'open("/proc/1/environ").read()'
-ok "nor by other ways" is 1
+ok "not through other variables" is 1
 kt exec - <<<"open('$base/out')"
 ok "none of our files" is 1
 kt exec - <<<'import socket; socket.create_connection(("127.0.0.1", 9), 1)'
@@ -171,27 +171,27 @@ printf 'def double(x):\n    return 2 * x\n' >tools/more.py
 kt exec --tools tools - <<<'emit_result(double(21))'
 ok "tools" out '"data":42'
 kt exec --tools tools - <<<'open("/tools/more.py", "a")'
-ok "that cannot be changed" is 1
+ok "which a script cannot change" is 1
 mkdir bad
 printf 'raise RuntimeError("broken \\x1b[31m")\n' >bad/a.py
 printf 'print("loading")\ndef half(x):\n    return x / 2\n' >bad/b.py
 kt exec --timeout 5 --tools bad - <<<'emit_result(half(84))'
-ok "a tool that is broken and one that prints hold up nothing" is 0
-ok "and the script has what could be loaded" out '"data":42.0'
-ok "what is wrong is told, of no script" grep -q '"type":"log","execution_id":null,.*a.py: RuntimeError' out
-ok "and what was printed" grep -q '"type":"log","execution_id":null,"message":"loading"' out
+ok "a broken tool and one that prints: exit 0" is 0
+ok "the script has the other tools" out '"data":42.0'
+ok "the broken one is reported without an execution id" grep -q '"type":"log","execution_id":null,.*a.py: RuntimeError' out
+ok "the printed text too" grep -q '"type":"log","execution_id":null,"message":"loading"' out
 ok "before the script" test "$(grep -n -m1 exec-1 out | cut -d: -f1)" -gt "$(grep -n loading out | cut -d: -f1)"
-ok "script_done is last all the same" last '{"type":"script_done","execution_id":"exec-1"}'
+ok "script_done is still last" last '{"type":"script_done","execution_id":"exec-1"}'
 kt exec - <<<'open("a", "w").write("x"); import os; emit_result(os.listdir("."))'
 ok "a workspace of its own" out '"data":["a"]'
 
 # Engines
 kt exec --engine none - <<<'import os; emit_result(os.getcwd())'
-ok "without a sandbox, when told so" is 0
-ok "and warned" err "keyturn: --engine none is UNSAFE"
+ok "--engine none: exit 0" is 0
+ok "with a warning" err "keyturn: --engine none is UNSAFE"
 ok "in a line" one_error
 kt engines none </dev/null
-ok "a trial warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
+ok "keyturn engines none warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
 kt engines nosuch </dev/null
 ok "one that is not there" is 2
 ok "is named as it was typed" err "keyturn: unknown engine 'nosuch'"
@@ -199,62 +199,62 @@ mkdir -p config/keyturn
 printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine - <<<'emit_result(1)'
 ok "an engine that does not start is 2" is 2
-ok "and says why" err "mine ended with status 3 before it was ready: no room for you"
+ok "names the cause" err "mine ended with status 3 before it was ready: no room for you"
 ok "in one line" one_error
 kt engines mine </dev/null
-ok "a trial of one that fails" is 1
-ok "says why" out "no room for you"
+ok "test of a failing engine: exit 1" is 1
+ok "names the cause" out "no room for you"
 printf '{"old": {"argv": ["sh", "-c", "echo \\"keyturn-harness: unknown option $1\\" >&2; exit 2", "{image}", "--new"]}}\n' \
     >config/keyturn/engines.json
 kt engines old </dev/null
-ok "an image that was left behind" is 1
-ok "what to do about it" grep -q 'another version.*./dev image' <(tr -s ' \n' ' ' <out)
+ok "an image of another version" is 1
+ok "names the fix" grep -q 'another version.*./dev image' <(tr -s ' \n' ' ' <out)
 kt exec --engine old - <<<'emit_result(1)'
-ok "a script that cannot be run there" is 2
-ok "says so too" err "its keyturn-harness has another version (./dev image rebuilds the image): old ended with status 2"
+ok "exec with that image" is 2
+ok "names the fix too" err "its keyturn-harness has another version (./dev image rebuilds the image): old ended with status 2"
 cat >config/keyturn/engines.json <<'TXT'
 {"cr": {"argv": ["sh", "-c", "printf 'no way\\r\\n' >&2; exit 3"]}}
 TXT
 kt exec --engine cr - <<<'emit_result(1)'
-ok "lines that end as on a terminal" err "before it was ready: no way (keyturn engines says more)"
+ok "CR at line ends is removed" err "before it was ready: no way (keyturn engines says more)"
 kt exec --engine bwrap:there - <<<'emit_result(1)'
-ok "a host for an engine that has none" is 2
-ok "is not passed over" err "keyturn: sandbox 'bwrap:there': bwrap runs on this machine only"
-# A harness that was built with sanitizers must have all the memory it asks for: what holds is then a little less.
+ok "a host for a local engine" is 2
+ok "is refused" err "keyturn: sandbox 'bwrap:there': bwrap runs on this machine only"
+# A harness with sanitizers must get all the memory it requests: fewer layers apply then.
 refused="memory, processes, network, files, tools, native" verdict=works
 if grep -q __asan_init "$(dirname "$program")/keyturn-harness"; then
     refused="processes, network, files, tools, native; NOT refused: memory" verdict=weak
 fi
 kt engines --json bwrap </dev/null
-ok "a trial of one that works" is "$([ $verdict = works ] && echo 0 || echo 1)"
-ok "refuses" out "; refused: $refused; "
+ok "test of a working engine" is "$([ $verdict = works ] && echo 0 || echo 1)"
+ok "lists the refused attacks" out "; refused: $refused; "
 ok "names the layers" out "seccomp"
 kt engines bwrap </dev/null
-ok "for people" grep -q '^\(ok\|warn\) *bwrap  bubblewrap: ' out
+ok "as plain text" grep -q '^\(ok\|warn\) *bwrap  bubblewrap: ' out
 kt engines --json </dev/null
 ok "all" test $verdict != works -o "$status" -eq 0
 ok "bwrap works" out '{"engine":"bwrap","about":"bubblewrap: namespaces on this machine, no network, nothing to set up","verdict":"'$verdict
-ok "another machine is not tried" grep -q '"engine":"ssh".*"verdict":"\(untried\|fails\)"' out
+ok "a remote engine is not tested" grep -q '"engine":"ssh".*"verdict":"\(untried\|fails\)"' out
 rm config/keyturn/engines.json
 timeout 60 env PATH=/nowhere "$program" exec - >out 2>err <<<'emit_result(1)'
 status=$?
 ok "no sandbox" is 2
-ok "what to do" err "install bubblewrap"
-ok "nothing is left of them" none_left
+ok "names the fix" err "install bubblewrap"
+ok "no process left" none_left
 
 # On a terminal
 printf 'import sys\nprint("hello \\x1b[31mred")\nemit_intermediate("parts", {"a": [1, 2]})\ndef f(x):\n    return 1 / x\nf(0)\n' >script.py
 on_terminal exec script.py
-ok "an account" test "$(grep -c '"type"' out)" = 0
-ok "of what it printed, harmless" out 'hello ^[[31mred'
-ok "of its parts" out '"a": ['
+ok "plain text" test "$(grep -c '"type"' out)" = 0
+ok "with its output, escaped" out 'hello ^[[31mred'
+ok "with its intermediate events" out '"a": ['
 ok "the failing line is marked" out '>    5      return 1 / x'
 ok "the traceback" out 'ZeroDivisionError: division by zero'
-ok "how it went" grep -q '^failed in .* sandbox bwrap$' out
+ok "the last line has the result" grep -q '^failed in .* sandbox bwrap$' out
 
 # Ends
 kill_and_look() { # signal
-    : >out # what the one before said is not this one's
+    : >out # not the output of the run before
     setsid "$program" exec - >out 2>err <<<'emit_log("running")
 import time
 time.sleep(100)' &
@@ -274,7 +274,7 @@ time.sleep(100)' &
         [ -z "$alive" ] && break
         sleep 0.05
     done
-    ok "nothing is left ($1)" test -z "$alive"
+    ok "no process left ($1)" test -z "$alive"
 }
 kill_and_look INT
 ok "interrupted" is 130
@@ -282,8 +282,8 @@ kill_and_look TERM
 ok "terminated" is 143
 kill_and_look KILL
 kt exec - <<<'emit_result(1)'
-ok "and the next removes the rooms" none_left
-# Killed while the sandbox is only about to begin, at many instants: its processes name this folder.
+ok "the next run removes the folders" none_left
+# Killed while the sandbox is starting, at many instants: its processes have this folder in their command line.
 mkdir -p early
 for i in $(seq 60); do
     "$program" exec --tools early - <<<'emit_result(1)' >/dev/null 2>&1 &
@@ -292,11 +292,11 @@ for i in $(seq 60); do
     wait $! 2>/dev/null
 done
 for _ in $(seq 100); do pgrep -f "bwrap.*$base/early" >/dev/null || break; sleep 0.1; done
-ok "nothing waits for a program that was killed early" test -z "$(pgrep -f "bwrap.*$base/early")"
+ok "a program killed at its start leaves no process" test -z "$(pgrep -f "bwrap.*$base/early")"
 (exec 3>&1; timeout 60 "$program" exec - 2>err <<<'for i in range(100000): print(i)' | head -n 1 >out; exit "${PIPESTATUS[0]}")
 status=$?
-ok "a reader that leaves" is 1
-ok "is told in one line" one_error
+ok "a closed pipe" is 1
+ok "one line names it" one_error
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

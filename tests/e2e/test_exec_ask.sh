@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# keyturn exec --ask from outside: a model writes scripts, a real sandbox runs them. $1 is the program.
+# Tests keyturn exec --ask from outside: a model writes scripts, a real sandbox runs them. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -24,7 +24,7 @@ says() { # text of an answer, with \n for line breaks
     answer 1 "$1" ""
 }
 
-begin "mended"
+begin "repaired script"
 {
     head_lines x
     says 'I try.\n```python\nprint(\"one\")\nemit_result(nothing)\n```'
@@ -32,22 +32,22 @@ begin "mended"
 } >m.jsonl
 kt exec --model m.jsonl --ask "what is there?"
 ok "exit 0" is 0
-ok "the lines in their order" types "attempt log error attempt final_result run_record "
+ok "the events in order" types "attempt log error attempt final_result run_record "
 ok "the script" out '{"type":"attempt","attempt":1,"script":"print(\"one\")\nemit_result(nothing)\n"}'
 ok "its error" out "NameError: name 'nothing' is not defined"
-ok "the result, of a clean folder" out '"data":["a"]}'
+ok "the result, from a clean folder" out '"data":["a"]}'
 ok "the record is last" last '{"type":"run_record","success":true,"why":"attempt 2 returned a result"'
-ok "with what each took" last '"tokens_in":10,"tokens_out":5,"latency_ms":'
+ok "with tokens and time of each attempt" last '"tokens_in":10,"tokens_out":5,"latency_ms":'
 ok "and its traceback" last 'File \"<script>\", line 2'
-ok "without a word" quiet
-ok "nothing is left" none_left
+ok "no message on stderr" quiet
+ok "no process left" none_left
 kt exec --model m.jsonl --ask "what is there?" --attempts 1
 ok "one attempt: 1" is 1
-ok "the record is there all the same" last '"success":false,"why":"the script failed: NameError'
-ok "one line says why" one_error
+ok "the record is still printed" last '"success":false,"why":"the script failed: NameError'
+ok "one line names the cause" one_error
 kt exec --model m.jsonl --ask "what is there?" --timeout 5 --attempts 3 --max-output 40
-ok "too much each time, and no more answers: 1" is 1
-ok "what the model said of that" err "the model failed: the recording ends here"
+ok "too much output each time, and no more answers: 1" is 1
+ok "the error of the model" err "the model failed: the recording ends here"
 
 begin "on a terminal"
 {
@@ -58,11 +58,11 @@ begin "on a terminal"
 on_tty "'$program' exec --model m.jsonl --ask x"
 ok "exit 0" is 0
 ok "no JSON" no_out '"type"'
-ok "what it waits for" out 'asking hand'
-ok "which attempt" grep -q '^.*attempt 2' "$base/out"
+ok "the model that it waits for" out 'asking hand'
+ok "the number of the attempt" grep -q '^.*attempt 2' "$base/out"
 ok "its lines" grep -q '^     1  emit_result({"n": 42})' "$base/out"
-ok "what it printed, harmless" out '^[[31mred'
-ok "where it failed" out '>    2  emit_result(nothing)'
+ok "its output, escaped" out '^[[31mred'
+ok "the failing line" out '>    2  emit_result(nothing)'
 ok "the result" out '"n": 42'
 ok "the end" grep -q 'done in .* sandbox bwrap' "$base/out"
 
@@ -70,10 +70,10 @@ begin "no script"
 { head_lines x; says 'I would rather not.\nReally.'; } >m.jsonl
 kt exec --model scripted:m.jsonl --ask x
 ok "exit 1" is 1
-ok "what it said" err "keyturn: the model wrote no script: I would rather not."
+ok "the model's text" err "keyturn: the model wrote no script: I would rather not."
 ok "in one line" one_error
-ok "only the record" types "run_record "
-ok "with all it said" last '"closing":"I would rather not.\nReally."'
+ok "only the record is printed" types "run_record "
+ok "with the full text" last '"closing":"I would rather not.\nReally."'
 
 begin "step by step"
 {
@@ -85,7 +85,7 @@ begin "step by step"
 kt exec --mode interactive --model m.jsonl --ask x
 ok "exit 0" is 0
 ok "files stay" out '"label":"n","data":"7"'
-ok "the closing word" last '"why":"the model finished after 2 steps","closing":"There are seven."'
+ok "the last text of the model" last '"why":"the model finished after 2 steps","closing":"There are seven."'
 {
     head_lines x
     says '```python\nemit_intermediate(\"n\", 1)\n```'
@@ -93,9 +93,9 @@ ok "the closing word" last '"why":"the model finished after 2 steps","closing":"
     says '```python\nemit_result(1)\n```'
 } >m.jsonl
 kt exec --mode interactive --model m.jsonl --ask x
-ok "the same again: 1" is 1
-ok "ends it" err "keyturn: 2 steps in a row returned the same result"
-ok "nothing is left" none_left
+ok "the same result twice: 1" is 1
+ok "the error says so" err "keyturn: 2 steps in a row returned the same result"
+ok "no process left" none_left
 
 begin "tools and secrets"
 mkdir tools
@@ -104,9 +104,9 @@ printf 'def double(x):\n    return 2 * x\n' >tools/more.py
 API_TOKEN=open-sesame-4711 kt exec --tools tools --secret API_TOKEN --model m.jsonl --ask x
 ok "exit 0" is 0
 ok "the tool" out '"data":42'
-ok "the secret nowhere" no_out open-sesame-4711
-ok "nor as base64" no_out "$(printf open-sesame-4711 | base64)"
-ok "but its name" grep -q '"message":"\[secret API_TOKEN\].* \[secret API_TOKEN\]"' "$base/out"
+ok "the secret is not printed" no_out open-sesame-4711
+ok "not as base64 either" no_out "$(printf open-sesame-4711 | base64)"
+ok "its name is" grep -q '"message":"\[secret API_TOKEN\].* \[secret API_TOKEN\]"' "$base/out"
 
 begin "no sandbox"
 { head_lines x; says '```python\nemit_result(1)\n```'; } >m.jsonl
@@ -114,7 +114,7 @@ mkdir -p config/keyturn
 printf '{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine --model m.jsonl --ask x
 refused "mine ended with status 3 before it was ready: no room for you"
-ok "nobody was asked" test ! -s "$base/out"
+ok "no output" test ! -s "$base/out"
 
 begin "a live model"
 export MY_KEY=sk-live-0123456789-abcdef
@@ -135,13 +135,13 @@ ok "tokens" last '"tokens_in":1200,"tokens_out":100'
 ok "no key is shown" test "$(cat "$base/out" "$base/err" | grep -c "$MY_KEY")" = 0
 serve 401
 kt exec --ask x
-ok "a false key: 1" is 1
-ok "once is enough" requests 1
-ok "what to do" grep -q '^keyturn: the model failed: .*(.*key' "$base/err"
+ok "a wrong key: 1" is 1
+ok "only one request" requests 1
+ok "names the fix" grep -q '^keyturn: the model failed: .*(.*key' "$base/err"
 ok "without the key" test "$(cat "$base/out" "$base/err" | grep -c "$MY_KEY")" = 0
 
 begin "signals"
-cancel() { # signal, answer, what is waited for: the run of a script, or the model
+cancel() { # signal, answer, and what the program waits for: the run of a script, or the model
     serve "$2"
     : >"$base/out"
     setsid "$program" exec --ask x >"$base/out" 2>"$base/err" </dev/null &
@@ -150,11 +150,11 @@ cancel() { # signal, answer, what is waited for: the run of a script, or the mod
     kill "-$1" "$pid"
     wait "$pid" 2>/dev/null
     status=$?
-    ok "nothing is left ($1)" none_left
+    ok "no process left ($1)" none_left
 }
 cancel INT $'SAY:```python\nemit_log("running")\nimport time\ntime.sleep(100)\n```' "out running"
 ok "interrupted" is 130
-ok "what was done is told" last '"success":false,"why":"canceled"'
+ok "the record has the cause" last '"success":false,"why":"canceled"'
 cancel TERM SILENT "test -e asked/1.request"
 ok "terminated" is 143
 cancel HUP WAIT "err again"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Scripts, programs and tool servers find no key of the session that keyturn was started in. $1 is the program.
+# Tests that scripts, programs and MCP servers find no key of the session in which keyturn was started. $1 is the
+# program.
 set -u
 program=$(readlink -f "${1:?usage: test_keyring.sh PROGRAM}")
 source=$(readlink -f "$(dirname "$0")/..")
@@ -23,13 +24,13 @@ ok() { # what, command…
 out() { grep -qF -- "$1" out; }
 not() { ! "$@"; }
 
-# The control: whoever starts in the session finds the key, by its name and in /proc/keys.
+# The control: a process of the session finds the key, by its name and in /proc/keys.
 find_key=$source/sandbox/attacks/session_key.py
 with_key python3 "$find_key" $key >out 2>&1
 ok "the key is there" out 'reached by name: open'
 ok "and is listed" out 'reached in /proc/keys'
 
-# A script. The layers that would kill it for asking are off, so that only the keyring is left to hold.
+# A script. The layers that would kill it for the attempt are off, so only the keyring protects the key.
 mkdir -p config/keyturn work
 cat >config/keyturn/engines.json <<'JSON'
 {"bare": {"argv": ["{harness}", "--workspace", "{workspace}", "--no-seccomp", "--no-landlock", "--no-rlimits"], "unsafe": true, "env": []}}
@@ -45,7 +46,7 @@ ok "and does not find it" not out 'reached by name'
 with_key "$program" exec script.py >out 2>&1
 ok "nor one in a sandbox" not out reached
 
-# A tool server, which is in no sandbox.
+# An MCP server, which runs without a sandbox.
 cat >servers.json <<JSON
 {"mcpServers": {"f": {"command": "sh", "args": ["-c",
   "python3 '$find_key' $key >'$base/server' 2>&1; exec python3 '$source/support/fake_mcp.py'"]}}}
@@ -70,8 +71,8 @@ ok "a program looks for it" out here
 ok "and does not find it" not out 'reached by name'
 ok "nor in /proc/keys" not out 'reached in'
 
-# A user who may have no more keys gets no new keyring for what is started, and nothing is started in that user's own.
-# Root may have a million keys.
+# A user with a full quota of keys gets no new keyring for a child, and a child is never started in that user's own
+# keyring. Root may have a million keys.
 if [ "$(id -u)" -ne 0 ]; then
     rm -f server
     export program find_key key

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hostile tool servers from outside: whatever a server sends, the call has its outcome and the turn its end. ctest sets the
-# meter of the loop, so a callback that takes too long aborts the program. $1 is the program.
+# Tests hostile MCP servers from outside: for anything a server sends, the call has an outcome and the turn ends. ctest
+# sets the meter of the loop, so a callback that takes too long aborts the program. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -14,7 +14,7 @@ meets() { # kind outcome
     { head_lines "Go." && answer 1 "I go." '{"id":"c1","name":"h__go","arguments":{"a":"x"}}' && answer 2 "Gone." ""; } >model.jsonl
     kt run --headless --approve allow --model scripted:model.jsonl --workspace ws "Go."
     ok "exit 0" is 0
-    ok "its outcome" out "\"outcome\":\"$2\""
+    ok "it has an outcome" out "\"outcome\":\"$2\""
     ok "the turn ended" out '"status":"done"'
 }
 meets none result

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Hostile models from outside: whatever a server streams, the turn ends, at once and for good, nothing of it runs, and the
-# record stays small. ctest sets the meter of the loop, so a callback that takes too long aborts the program. $1 is the
-# program.
+# Tests hostile models from outside: for anything a server streams, the turn ends, at once and finally, no call of it
+# runs, and the record stays small. ctest sets the meter of the loop, so a callback that takes too long aborts the
+# program. $1 is the program.
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/outside.sh"
@@ -35,12 +35,12 @@ refuses() { # kind why dialects
         serve_hostile "$1"
         kt run --headless --model $dialect --workspace ws "Go."
         ok "exit 1" is 1
-        ok "it failed" out '"type":"model.failed"'
-        ok "it says why" out "$2"
-        ok "it is not tried again" out '"retry_in_ms":null'
-        ok "it was asked once" asked_once
-        ok "nothing ran" no_out '"type":"tool.started"'
-        ok "no answer was taken" no_out '"type":"model.responded"'
+        ok "the turn failed" out '"type":"model.failed"'
+        ok "the error names the limit" out "$2"
+        ok "no retry" out '"retry_in_ms":null'
+        ok "one request" asked_once
+        ok "no call ran" no_out '"type":"tool.started"'
+        ok "no answer was recorded" no_out '"type":"model.responded"'
         ok "the record is small" record_below 1500
     done
 }
@@ -62,8 +62,8 @@ takes() { # kind
     serve_hostile "$1"
     kt run --headless --workspace ws --budget tool_calls=1000 "Go."
     ok "exit 0" is 0
-    ok "it was taken" out '"type":"model.responded"'
-    ok "it ended" out '"status":"done"'
+    ok "the answer was accepted" out '"type":"model.responded"'
+    ok "the turn ended" out '"status":"done"'
 }
 takes same-ids:1
 takes ids:512
@@ -73,18 +73,19 @@ takes arguments:1
 takes fields:19000
 takes deep:19000
 
-begin "the stream's limit is the user's"
+begin "the limit of a stream"
 serve_hostile text:1
 sed -i 's/"model": "x"}/"model": "x", "answer_mb": 1}/' config/keyturn/config.json
 kt run --headless --workspace ws "Go."
 ok "exit 1" is 1
 ok "it says which" out "the answer exceeds 1 MB"
 
-begin "SIGINT is heard while it floods"
+begin "SIGINT during a flood"
 serve_hostile comments:0
 sed -i 's/"model": "x"}/"model": "x", "answer_mb": 4096}/' config/keyturn/config.json
-# In the foreground: else the signal comes twice, to it and to its group, and the second one ends it at once.
+# In the foreground: otherwise the signal reaches the program twice, once through its group, and the second one ends it
+# at once.
 timeout --foreground -s INT 1 "$program" run --headless --workspace ws "Go." >"$base/out" 2>"$base/err" </dev/null
-ok "the turn was cancelled" out '"status":"cancelled"'
+ok "the turn was canceled" out '"status":"cancelled"'
 
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hostile recordings in a real terminal: whatever a file holds, keys are heard and the workbench can be left. ctest sets the
+# Tests hostile recordings in a real terminal: for any content the workbench reads keys and can be left. ctest sets the
 # meter of the loop, so a callback that takes too long aborts the program. $1 is the program, $2… the cases.
 set -u
 tests=$(readlink -f "$(dirname "$0")")

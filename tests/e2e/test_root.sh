@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# keyturn as root: who sandboxed code is, that ordinary programs work, and what is said where it cannot be. $1 is the program.
+# Tests keyturn as root: the user of sandboxed code, ordinary programs, and the message if there is no such user. $1 is
+# the program.
 set -u
 program=$(readlink -f "${1:?usage: test_root.sh PROGRAM}")
 source=$(readlink -f "$(dirname "$0")/..")
@@ -25,20 +26,20 @@ not() { ! "$@"; }
 out() { tr -s ' \n' ' ' <out | grep -qF -- "$1"; }
 
 "$program" engines bwrap >out 2>&1
-ok "it says who" out "runs as uid $uid"
+ok "engines prints the uid" out "runs as uid $uid"
 "$program" engines --json bwrap >out 2>&1
-ok "in JSON too" out "\"uid\":$uid"
+ok "JSON has it too" out "\"uid\":$uid"
 "$program" engines none >out 2>&1
-ok "none is unsafe" out 'UNSAFE: '
-ok "and root" out 'runs as uid 0'
+ok "engine none is unsafe" out 'UNSAFE: '
+ok "and runs as root" out 'runs as uid 0'
 "$program" doctor >out 2>&1
-ok "doctor says so" out "root's sandboxes run as uid $uid"
+ok "doctor prints it too" out "root's sandboxes run as uid $uid"
 
-# Where no user namespace can be made, the reason and a way out are told.
+# Without user namespaces, doctor names the cause and a fix.
 python3 "$source/support/without_userns.py" "$program" engines bwrap >out 2>&1
 ok "without user namespaces" out "the sandbox's user cannot create a user namespace on this machine (raise user.max_user_namespaces"
 
-# Root of a user namespace: another user where it has one, and else not taken for one that can become so.
+# Root of a user namespace: uses another mapped user if one exists; otherwise it does not try to become one.
 place=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-userns-XXXXXX")
 trap 'rm -rf "$base" "$place"' EXIT
 mkdir "$place/home"
@@ -51,21 +52,21 @@ inside() { # map, allow or deny, command…
         python3 "$source/support/in_userns.py" "$@" >out 2>&1
 }
 inside "0 100000 65536" allow "$place/keyturn" engines --json bwrap
-ok "a namespace with many users has another one" out "\"uid\":$uid"
+ok "a namespace with many users uses another one" out "\"uid\":$uid"
 inside "0 100000 65536" allow "$place/keyturn" doctor
-ok "as doctor says" out "root's sandboxes run as uid $uid"
+ok "doctor prints it" out "root's sandboxes run as uid $uid"
 inside "0 100000 65536" deny "$place/keyturn" engines --json bwrap
-ok "not where groups cannot be left" not out '"uid":'
+ok "not if groups cannot be changed" not out '"uid":'
 inside "0 0 1" allow "$place/keyturn" doctor
-ok "nor where root is all there is" out "sandboxes run as uid 0: this user namespace has no uid $uid"
+ok "nor if only root is mapped" out "sandboxes run as uid 0: this user namespace has no uid $uid"
 
-# A script whose tools only root may read.
+# A script whose tools only root can read.
 mkdir tools
 printf 'def twice(n):\n    return 2 * n\n' >tools/twice.py
 "$program" exec --tools tools - <<<'emit_result(twice(21))' >out 2>&1
-ok "tools of root's alone can be used" out '"data":42'
+ok "tools that only root can read work" out '"data":42'
 
-# Ordinary programs, in a workspace below folders of root's alone.
+# Ordinary programs, in a workspace below folders that only root can enter.
 mkdir work
 cat >commands <<'SH'
 set -e
@@ -94,7 +95,7 @@ grep '"type":"tool.finished"' events >out
 for word in 65534 made committed forked again moved ended; do
     ok "a program: $word" out "$word"
 done
-ok "what is brought back is root's" test "$(stat -c %u:%g work/o)" = 0:0
+ok "copied files belong to root" test "$(stat -c %u:%g work/o)" = 0:0
 ok "with its content" test "$(cat work/o)" = mine
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Calls that run programs, in a real terminal: how they ended, what they printed, and where all of it is.
-# $1 is the program, $2… are the cases to run (default: all).
+# Tests calls that run programs, in a real terminal: how they ended, their output, and the artifact with all of it. $1
+# is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
@@ -34,7 +34,7 @@ case_ends() {
     escape
     keys q
     sees 'status=0'
-    check "nothing failed but the programs" [ "$(grep -c '"outcome":"result"' "$home/rec.jsonl")" = 5 ]
+    check "only the programs failed" [ "$(grep -c '"outcome":"result"' "$home/rec.jsonl")" = 5 ]
     start replay rec.jsonl
     sees 'read only'
     keys g x x x 3 z
@@ -48,7 +48,7 @@ case_ends() {
     sees 'status=0'
 }
 
-# All of a long output is in an artifact, which its call shows; what is left of it in the pane unfolds at once.
+# All of a long output is in an artifact, which its call shows; the shortened text in the pane unfolds at once.
 case_long_output() {
     begin long_output 120x40
     run_calls "$(exec_call c1 'seq 1 300000')"

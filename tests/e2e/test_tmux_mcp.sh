@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Turns with a real tool server in a real terminal: writes that are shown, denied and approved, calls that have no diff, a
-# server that dies. MCP_SERVERS is the folder of the servers; $1 is the program, $2… are the cases to run (default: all).
+# Tests turns with a real MCP server in a real terminal: writes that are shown, denied and approved, calls without a
+# diff, a server that dies. MCP_SERVERS is the folder of the servers; $1 is the program, $2… are the cases to run
+# (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 . "$(dirname "$0")/serving.sh"
-wait_s=${KEYTURN_TEST_WAIT:-60} # a server takes its time to start
+wait_s=${KEYTURN_TEST_WAIT:-60} # a server needs time to start
 servers=${MCP_SERVERS:?set MCP_SERVERS to the folder that tests/mcp/install.sh filled}
 
-# The server for files as "fs", trusted, in the form that people have; and one that is not there.
+# The filesystem server as "fs", trusted, in the usual form of an entry; and a server that does not exist.
 configure() { # [more entries]
     printf '{"mcpServers": {"fs": {"command": "node", "args": ["%s", "%s"], "trust": true}%s}}\n' \
         "$servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" "$home/ws" "${1:-}" >"$home/servers.json"
     mkdir -p "$home/config/keyturn"
-    echo '{"question_grace_ms": 0}' >"$home/config/keyturn/config.json" # each question is waited for here
+    echo '{"question_grace_ms": 0}' >"$home/config/keyturn/config.json" # the test waits for each question here
     printf 'alpha\nbeta\ngamma\n' >"$home/ws/a.txt"
 }
 model() { # calls, one a step
@@ -40,7 +41,7 @@ case_deny_and_approve() {
     sees '+ BETA'
     keys n
     sees '+ two'
-    check "the denied one was not made" grep -qx beta "$home/ws/a.txt"
+    check "the denied file does not exist" grep -qx beta "$home/ws/a.txt"
     keys y
     sees 'That is all I had to do.'
     file_has "$home/ws/new.txt" two
@@ -66,11 +67,11 @@ case_call_without_a_diff() {
     keys n
     sees '"fine"'
     keys A
-    sees 'That is all I had to do.' # the third was not asked about
-    check "the approved one was made" test -d "$home/ws/fine"
-    check "the one after it was allowed" test -d "$home/ws/finer"
-    check "by what was allowed" grep -q '"decision":"approved","by":"policy"' "$home/rec.jsonl"
-    check "the denied one was not" test ! -e "$home/ws/sub"
+    sees 'That is all I had to do.' # the third needed no approval
+    check "the approved call ran" test -d "$home/ws/fine"
+    check "the next call was allowed" test -d "$home/ws/finer"
+    check "by the rule" grep -q '"decision":"approved","by":"policy"' "$home/rec.jsonl"
+    check "the denied call did not run" test ! -e "$home/ws/sub"
     escape
     keys q
     sees 'status=0'
@@ -90,7 +91,7 @@ case_server_that_is_not_there() {
     sees 'status=0'
 }
 
-# A server that never says a word: the screen is there all the same, and nobody is kept.
+# A server that never answers: the screen appears at once, and the user can start without it.
 sluggish=', "slow": {"command": "sleep", "args": ["1000"]}'
 
 case_waits_with_a_screen() {
@@ -103,7 +104,7 @@ case_waits_with_a_screen() {
     sees 'ready, 14 tools'
     keys q
     sees 'status=130'
-    check "no recording was begun" test ! -e "$home/rec.jsonl"
+    check "no recording was started" test ! -e "$home/rec.jsonl"
     typed clear
     keys Enter
     sees '!status='
@@ -122,7 +123,7 @@ case_waits_with_a_screen() {
     sees 'status=0'
 }
 
-# From the start screen one comes back to it, and what was typed is still there.
+# From the start screen the user returns to the wait, and the typed prompt is still there.
 case_waits_from_the_start() {
     begin waits_from_the_start 120x40
     configure "$sluggish"
@@ -145,7 +146,8 @@ case_waits_from_the_start() {
     sees 'status=0'
 }
 
-# A server that comes in the middle of the session: its tools are there from the next turn on, and the recording says so.
+# A server that becomes ready during the session: its tools are available from the next turn on, and the recording has
+# the change.
 case_comes_later() {
     begin comes_later 120x40
     configure
@@ -170,7 +172,7 @@ case_comes_later() {
     keys y
     sees 'That is all I had to do.'
     file_has "$home/ws/new.txt" two
-    check "the recording has them from then on" grep -q '"type":"tools.changed".*"added":\["fs__' "$home/rec.jsonl"
+    check "the recording has its tools from then on" grep -q '"type":"tools.changed".*"added":\["fs__' "$home/rec.jsonl"
     escape
     keys q
     sees 'status=0'
@@ -181,14 +183,14 @@ case_comes_later() {
     sees 'status=0'
 }
 
-fake() { # fault…: a server that is ours, as "f"
+fake() { # fault…: our fake server, as "f"
     local faults
     faults=$(printf ', "%s"' "$@")
     printf '{"mcpServers": {"f": {"command": "python3", "args": ["%s"%s], "trust": true}}}\n' \
         "$(readlink -f "$(dirname "$0")/../support/fake_mcp.py")" "$faults" >"$home/servers.json"
 }
 
-# A server that offers other tools in the middle of a turn: the next one has them, and can call them.
+# A server that changes its tools in the middle of a turn: the next turn has them, and can call them.
 case_tools_change() {
     begin tools_change 120x40
     configure
@@ -209,15 +211,15 @@ case_tools_change() {
     typed 'now the new one'
     keys Enter
     sees 'That is all I had to do.'
-    check "the recording tells of it" grep -q '"type":"tools.changed".*"added":\["f__new"\]' "$home/rec.jsonl"
-    check "what it lost too" grep -q '"type":"tools.changed".*"removed":\["f__plain"\]' "$home/rec.jsonl"
-    check "the new one answered" grep -q '"call":"c2".*did new' "$home/rec.jsonl"
+    check "the recording has the new tools" grep -q '"type":"tools.changed".*"added":\["f__new"\]' "$home/rec.jsonl"
+    check "and the removed ones" grep -q '"type":"tools.changed".*"removed":\["f__plain"\]' "$home/rec.jsonl"
+    check "the new tool answered" grep -q '"call":"c2".*did new' "$home/rec.jsonl"
     escape
     keys q
     sees 'status=0'
 }
 
-# A file that a call names, and what becomes of it only the server knows: the question says how it is.
+# A call names a file that only the server changes: the question shows the state of the file.
 case_names_a_file() {
     begin names_a_file 80x24
     configure
@@ -232,13 +234,13 @@ case_names_a_file() {
     sees '- gamma'
     keys y
     sees 'That is all I had to do.'
-    check "it is gone" test ! -e "$home/ws/a.txt"
+    check "the file is deleted" test ! -e "$home/ws/a.txt"
     escape
     keys q
     sees 'status=0'
 }
 
-# The same with a model that is asked over HTTP, on the loopback: it gets the server's tools as its own.
+# The same with a model over HTTP, on the loopback: the request offers the server's tools.
 case_live_model() {
     begin live_model 120x40 MY_KEY=sk-live-0123456789
     configure
@@ -252,13 +254,13 @@ case_live_model() {
     keys n
     sees 'All seen.'
     check "denied by key" grep -q '"decision":"denied","by":"key"' "$home/rec.jsonl"
-    check "nothing was written" grep -qx beta "$home/ws/a.txt"
+    check "no file was written" grep -qx beta "$home/ws/a.txt"
     check "the model was offered the tools" grep -q '"name":"fs__write_file"' "$home/asked/1.request"
-    check "it was told" grep -q 'the user denied the write' "$home/asked/2.request"
+    check "the model got the denial" grep -q 'the user denied the write' "$home/asked/2.request"
     stop_model
 }
 
-# However the program ends, nothing is left of a server: not what it started, in whatever session.
+# However the program ends, no process of a server is left, even of another process session.
 case_servers_end_with_the_program() {
     begin servers_end_with_the_program 120x40
     configure

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Another model in the middle of a session, in a real terminal. $1 is the program, $2… are the cases to run (default: all).
+# Tests changing the model during a session, in a real terminal. $1 is the program, $2… are the cases to run (default:
+# all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 . "$(dirname "$0")/serving.sh"
 
-# Two models whose answers are in files, so that they can be told apart.
+# Two models whose answers are in files, so that the test can distinguish them.
 two_models() {
     mkdir -p "$home/config/keyturn"
     for name in first second; do
@@ -39,7 +40,7 @@ case_change() {
     escape
     keys q
     sees 'status=0'
-    check "the journal tells it" grep -q '"type":"model.changed","model":{"provider":"scripted","name":"second-1","as":"second"},"by":"key"' "$home/rec.jsonl"
+    check "the journal has the change" grep -q '"type":"model.changed","model":{"provider":"scripted","name":"second-1","as":"second"},"by":"key"' "$home/rec.jsonl"
     check "once" [ "$(grep -c '"model.changed"' "$home/rec.jsonl")" = 1 ]
 }
 
@@ -60,7 +61,7 @@ case_choose() {
     sees 'status=0'
 }
 
-# From one provider's dialect to the other's: what was said goes along, in the words of the one that is asked.
+# From one provider's dialect to the other's: the request has the conversation so far, in the new dialect.
 case_change_provider() {
     begin change_provider 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
     serve_model "$home" "SAY:Here I am." "CALL" "SAY:Here I am again."
@@ -85,15 +86,15 @@ case_change_provider() {
     keys q
     sees 'status=0'
     stop_model
-    check "the first is asked in its dialect" grep -q '^POST /v1/messages' "$home/asked/1.request"
-    check "the other in its own" grep -q '^POST /v1/chat/completions' "$home/asked/2.request"
-    check "with what was said before" grep -q '"role":"assistant","content":"Here I am."' "$home/asked/2.request"
+    check "the first request has the dialect of the first model" grep -q '^POST /v1/messages' "$home/asked/1.request"
+    check "the second has the other dialect" grep -q '^POST /v1/chat/completions' "$home/asked/2.request"
+    check "with the conversation so far" grep -q '"role":"assistant","content":"Here I am."' "$home/asked/2.request"
     check "and with its own key" grep -qi '^authorization: bearer sk-second' "$home/asked/2.request"
-    check "the other's key stays away" test -z "$(grep -l sk-first "$home"/asked/[23].request)"
+    check "and not with the other key" test -z "$(grep -l sk-first "$home"/asked/[23].request)"
     check "no key is recorded" test -z "$(grep -l 0123456789 "$home/rec.jsonl")"
 }
 
-# The same in the middle of a turn, in both directions: a call that one of them made is the other's to read, with its result.
+# The same in the middle of a turn, in both directions: each model reads the calls of the other, with their results.
 case_change_within() {
     begin change_within 120x40 CLAUDE_KEY=sk-first-0123456789 GPT_KEY=sk-second-0123456789
     serve_model "$home" CALL 'CALL:list_dir:{"path": "."}' "SAY:All is seen."
@@ -122,9 +123,9 @@ case_change_within() {
     stop_model
     check "one turn" [ "$(grep -c '"type":"turn.started"' "$home/rec.jsonl")" = 1 ]
     check "two changes" [ "$(grep -c '"type":"model.changed"' "$home/rec.jsonl")" = 2 ]
-    check "the first call, as the other says it" grep -q '"tool_calls":\[{"id":"toolu_1","type":"function","function":{"name":"read_file"' "$home/asked/2.request"
+    check "the first call, in the other dialect" grep -q '"tool_calls":\[{"id":"toolu_1","type":"function","function":{"name":"read_file"' "$home/asked/2.request"
     check "and its result" grep -q '{"role":"tool","tool_call_id":"toolu_1","content":' "$home/asked/2.request"
-    check "both calls, as the first says them" grep -q '"type":"tool_use","id":"call_1","name":"list_dir"' "$home/asked/3.request"
+    check "both calls, in the first dialect" grep -q '"type":"tool_use","id":"call_1","name":"list_dir"' "$home/asked/3.request"
     check "and their results" grep -q '"type":"tool_result","tool_use_id":"call_1"' "$home/asked/3.request"
     check "each with its own key" bash -c "grep -q sk-second '$home/asked/2.request' && ! grep -q sk-second '$home/asked/3.request'"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A live model in a real terminal: its answer and its cost, the countdown when it fails, and the key that ends either at
-# once. $1 is the program, $2… are the cases to run (default: all).
+# Tests a live model in a real terminal: its answer and its cost, the countdown after a failure, and the key that
+# cancels either at once. $1 is the program, $2… are the cases to run (default: all).
 set -u
 tests=$(readlink -f "$(dirname "$0")")
 . "$tests/terminal.sh"
@@ -21,7 +21,7 @@ case_answers() {
     sees 'All seen.'
     sees 'read_file'
     sees '$2.8' # 2,400 and 200 tokens
-    check "the key is nowhere" bash -c "! grep -rqF sk-live-0123456789 '$home/rec.jsonl' '$home/state'"
+    check "the key is not recorded" bash -c "! grep -rqF sk-live-0123456789 '$home/rec.jsonl' '$home/state'"
 }
 
 case_countdown() {
@@ -34,7 +34,7 @@ case_countdown() {
     keys C-c
     sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
-    check "nobody asked again" test ! -e "$home/asked/2.request"
+    check "no second request" test ! -e "$home/asked/2.request"
 }
 
 case_cancel() {
@@ -53,7 +53,7 @@ case_cancel() {
     good
 }
 
-# A key that takes its time: the screen is there and obeys meanwhile.
+# A slow key command: the screen appears and reacts meanwhile.
 case_slow_key() {
     begin slow_key 80x24
     serve TEXT
@@ -66,11 +66,11 @@ case_slow_key() {
     sees 'Go to the conversation'
     escape
     sees '!Go to the conversation'
-    check "nobody is asked without it" test ! -e "$home/asked/1.request"
+    check "no request without the key" test ! -e "$home/asked/1.request"
     touch "$home/go"
     sees 'All seen.'
     check "with the key" grep -q 'sk-slow-0123456789' "$home/asked/1.request"
-    check "which is nowhere else" bash -c "! grep -rqF sk-slow-0123456789 '$home/rec.jsonl' '$home/state'"
+    check "which is not recorded" bash -c "! grep -rqF sk-slow-0123456789 '$home/rec.jsonl' '$home/state'"
 }
 
 run_cases answers countdown cancel slow_key

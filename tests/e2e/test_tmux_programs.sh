@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs and their workspace in a real terminal, from recordings written by hand: what they printed, what they left, and
-# that nothing of it reaches the terminal but text. $1 is the program, $2… are the cases to run (default: all).
+# Tests programs and their workspace in a real terminal, from hand-written recordings: their output, their files, and
+# that only text of them reaches the terminal. $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 recordings=$source/tests/screens/cases
@@ -27,7 +27,7 @@ case_workspace() {
     sees '!plotting/'
     keys Enter
     sees 'plotting/'
-    # What is known of one.
+    # The details of one.
     keys /
     typed 'measurements'
     keys Enter Enter
@@ -37,7 +37,7 @@ case_workspace() {
     sees '!staged from'
     keys z 4
     sees '[4 waves (7 workspace)]'
-    # Back before anything was staged, nothing is there.
+    # Before anything was staged, the pane is empty.
     keys g 7
     sees 'No workspace yet.'
     keys q
@@ -98,7 +98,7 @@ case_long() {
     sees 'status=0'
 }
 
-# Titles, the clipboard, colors, the other screen: a program may print what it likes.
+# Titles, the clipboard, colors, the alternate screen: a program may print any sequence.
 case_hostile() {
     begin hostile 80x24
     mux set-option -g allow-passthrough on >/dev/null 2>&1
@@ -113,12 +113,12 @@ case_hostile() {
     sees '^[[31mred^[[2J'
     sees 'keyturn  replay hostile'
     check "no title was set" [ "$(mux display-message -p -t $pane '#{pane_title}')" != owned ]
-    check "nothing was copied" bash -c "! '$(command -v tmux)' -S '$base/socket' show-buffer 2>/dev/null | grep -q hello"
+    check "no clipboard was written" bash -c "! '$(command -v tmux)' -S '$base/socket' show-buffer 2>/dev/null | grep -q hello"
     keys q
     sees 'status=0'
 }
 
-# Where nothing holds a program it is shown in full and asked about; what is denied does not run.
+# Without a sandbox a program is shown in full and needs approval; a denied one does not run.
 case_no_walls() {
     begin no_walls 120x40
     mkdir -p "$home/config/keyturn"
@@ -134,21 +134,21 @@ case_no_walls() {
     sees '| touch $HERE/one'
     sees 'No sandbox: this command can change your files.'
     sees 'y approve'
-    check "nothing has run" test ! -e "$home/config/one"
+    check "no program has run" test ! -e "$home/config/one"
     keys y
     sees 'waiting for approval: run_code'
     sees '| touch $HERE/two'
     sees 'y approve'
-    check "what was allowed has run" test -e "$home/config/one"
+    check "the allowed program has run" test -e "$home/config/one"
     keys n
     sees 'That was it.'
-    check "what was denied has not" test ! -e "$home/config/two"
+    check "the denied program has not" test ! -e "$home/config/two"
     escape
     keys q
     sees 'status=0'
 }
 
-# A person types into programs that run: lines, the end of the input, an interrupt.
+# The user types into running programs: lines, the end of the input, an interrupt.
 case_typing() {
     begin typing 80x24
     {
@@ -193,7 +193,8 @@ case_typing() {
     sees 'status=0'
 }
 
-# While the agent works nobody types; held by a key from here, Ctrl-C is the program's and not the turn's.
+# The user cannot type while the agent runs; in a turn paused from this view, Ctrl-C goes to the program and not to the
+# turn.
 case_held() {
     begin held 80x24
     {
@@ -226,13 +227,13 @@ case_held() {
     typed 'whole'
     keys Enter
     sees 'tty:whole.'
-    # What is pasted is typed line by line.
+    # Pasted text is typed line by line.
     mux set-buffer -- $'first\nsecond\nthird'
     mux paste-buffer -p -t $pane
     sees 'tty:first.'
     sees 'tty:second.'
     sees 'type: third'
-    # Closed and opened again, the text is there.
+    # Closed and opened again, the text is still there.
     escape
     escape
     sees '![program p1]'
@@ -249,12 +250,12 @@ case_held() {
     sees 'killed'
     escape
     sees 'They are there.'
-    check "the turn was not cancelled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
+    check "the turn was not canceled" bash -c "! grep -q '\"status\":\"cancelled\"' '$home/rec.jsonl'"
     keys q
     sees 'status=0'
 }
 
-# A program that ends does not leave anybody typing.
+# The end of a program closes its input line.
 case_ends() {
     begin ends 80x24
     {
@@ -280,7 +281,7 @@ case_ends() {
     sees 'status=0'
 }
 
-# What a terminal does not say back is neither on the screen nor in the recording.
+# Input that a terminal does not echo is neither on the screen nor in the recording.
 case_unseen() {
     begin unseen 80x24
     {
@@ -305,15 +306,15 @@ case_unseen() {
     sees 'type: seen'
     keys Enter
     sees 'exit 0'
-    check "it is recorded that something was typed" grep -q 'not echoed' "$home/rec.jsonl"
-    check "what was typed is in no record" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
+    check "the input is recorded as an event" grep -q 'not echoed' "$home/rec.jsonl"
+    check "the typed text is not recorded" bash -c "! grep -rq sesame '$home' --include='*.jsonl' --exclude=model.jsonl"
     escape
     keys q
     sees 'status=0'
 }
 
-# A program that paints its whole screen: it has the size of the view, every key, and its lines again when it ends.
-full_screen() { # size, rows and columns that the program has
+# A full-screen program gets the size of the view and every key; its earlier lines come back when it ends.
+full_screen() { # size, rows and columns of the program
     begin "full_screen_$1" "$1"
     local script
     script=$(base64 -w0 <<'PY'
@@ -367,7 +368,7 @@ PY
     sees 'key: ^L'
     keys F5
     sees 'key: KEY_F(5)'
-    # Ctrl-] gives the keys back: i types again.
+    # Ctrl-] returns the keys to the workbench: i types again.
     keys C-]
     sees 'i type'
     keys i q
@@ -392,7 +393,7 @@ PY
 case_full_screen_small() { full_screen 80x24 17x77; }
 case_full_screen_large() { full_screen 120x40 33x117; }
 
-# Older lines make room for new ones; who looks at a line goes on looking at it.
+# Older lines make room for new ones; a line that the user looks at stays in place.
 case_stays() {
     begin stays 80x24
     {
@@ -415,7 +416,7 @@ case_stays() {
     before=$(screen | grep -n '│ 199')
     thousands=$(screen | grep -o '[0-9]*,[0-9]* lines' | cut -d, -f1)
     sees "$((thousands + 2)),"
-    check "the same lines are in sight" [ "$before" = "$(screen | grep -n '│ 199')" ]
+    check "the same lines are visible" [ "$before" = "$(screen | grep -n '│ 199')" ]
     keys x
     sees 'Kill program p1'
     keys y

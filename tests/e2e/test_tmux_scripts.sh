@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Scripts of a turn in a real terminal, run by a real harness in a real sandbox: what they told below their call and in full,
-# where one failed, the sandbox itself, and a script that somebody changes before it runs.
-# $1 is the program, $2… are the cases to run (default: all).
+# Tests scripts of a turn in a real terminal, run by a real harness in a real sandbox: their output below their call and
+# in full, a failing line, the sandbox dialog, and a script that the user edits before it runs. $1 is the program, $2…
+# are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
-run_script() { # id script (JSON's text): a call
+run_script() { # id script (as JSON text): a call
     printf '{"id":"%s","name":"run_script","arguments":{"script":"%s","timeout":30}}' "$1" "$2"
 }
 telling='# Count what there is.\nprint(\"looking around\")\nemit_log(\"half of it\", \"warning\")\nemit_intermediate(\"seen\", [3, 4])\nprint(\"all of it\")\nemit_result({\"sum\": 7})\n'
@@ -55,7 +55,7 @@ case_rows() {
     leave
 }
 
-# The same where there is little room.
+# The same in a small terminal.
 case_rows_small() {
     begin rows_small 80x24
     run_scripts '' "$telling"
@@ -83,7 +83,7 @@ case_inspect() {
     sees 'all of it'
     escape
     sees '!emit_intermediate'
-    # One thing it told, by itself.
+    # One line of its output, by itself.
     keys o
     sees 'half of it'
     keys Down Down
@@ -137,12 +137,12 @@ case_sandbox_at_a_question() {
     keys y
     escape
     sees '![sandbox]'
-    check "the table took the key" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    check "the table got the key" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys n
     sees 'That is all I had to do.'
 }
 
-# One whose tools destroy is shown in full and asked about; the other runs by itself.
+# A script whose tools destroy is shown in full and needs approval; the other one runs without.
 case_destroys() {
     begin destroys 120x40
     mkdir "$home/tools"
@@ -151,18 +151,18 @@ case_destroys() {
     sees 'waiting for approval: run_script'
     sees '| emit_result(wipe("this"))'
     sees 'y approve'
-    check "nothing has run" bash -c "! grep -q script.event '$home/rec.jsonl'"
+    check "no script has run" bash -c "! grep -q script.event '$home/rec.jsonl'"
     keys y
     sees '| emit_result(wipe("that"))'
     sees 'y approve'
     file_has "$home/rec.jsonl" 'this is gone'
     keys n
     over
-    check "what was denied did not run" bash -c "! grep -q 'that is gone' '$home/rec.jsonl'"
+    check "the denied script did not run" bash -c "! grep -q 'that is gone' '$home/rec.jsonl'"
     leave
 }
 
-# At its gate: changed, looked at, sent, and what was sent is what ran.
+# At its gate: edited, inspected, sent; the edited script is the one that ran.
 case_edited() {
     begin edited 120x40
     printf '#!/bin/sh\ncp "$1" "%s/edited.$(basename "$1")"\nsed -i "s/looking around/changed by hand/; s/\\"timeout\\": 30/\\"timeout\\": 20/" "$1"\n' \
@@ -177,16 +177,16 @@ case_edited() {
     keys e
     sees '2  print("changed by hand")'
     sees 'Edited the script.'
-    check "the editor had the script" bash -c "head -n 1 '$home'/edited.*.py | grep -qx '# Count what there is.'"
+    check "the editor showed the script" bash -c "head -n 1 '$home'/edited.*.py | grep -qx '# Count what there is.'"
     keys E
     sees 'Edited the arguments.'
     sees 'timeout: 20'
-    check "the editor had JSON" bash -c "head -n 1 '$home'/edited.*.json | grep -qx '{'"
+    check "the editor showed JSON" bash -c "head -n 1 '$home'/edited.*.json | grep -qx '{'"
     keys c
     over
-    check "what ran is what was edited" bash -c \
+    check "the edited script ran" bash -c \
         "grep '\"type\":\"tool.started\"' '$home/rec.jsonl' | grep -qF 'changed by hand' && grep '\"type\":\"tool.started\"' '$home/rec.jsonl' | grep -qF '\"timeout\":20'"
-    check "and it printed that" bash -c "grep '\"type\":\"script.event\"' '$home/rec.jsonl' | grep -qF 'changed by hand'"
+    check "and printed the new text" bash -c "grep '\"type\":\"script.event\"' '$home/rec.jsonl' | grep -qF 'changed by hand'"
     check "both edits are recorded" [ "$(grep -c '"type":"edited"' "$home/rec.jsonl")" = 2 ]
     leave
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sessions and recordings in a real terminal: what the start screen lists, what is opened how, and two programs on one
-# session. $1 is the program, $2… are the cases to run (default: all).
+# Tests sessions and recordings in a real terminal: the list on the start screen, how each entry opens, and two programs
+# with one session. $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
@@ -8,20 +8,20 @@ sessions_json() {
     env XDG_DATA_HOME="$home/data" XDG_CONFIG_HOME="$home/config" XDG_STATE_HOME="$home/state" HOME="$home" TERM=dumb \
         "$program" sessions --json </dev/null
 }
-# A model that is there without an option.
+# A model that needs no option.
 configure() {
     mkdir -p "$home/config/keyturn"
     echo '{"model": "mine", "models": {"mine": {"provider": "scripted", "file": "../../model.jsonl"}}}' \
         >"$home/config/keyturn/config.json"
 }
-run_kept() { # the session is kept among the others, and a write of it waits
+run_kept() { # the session is listed with the others, and a write of it waits
     write_model model.jsonl
     start run --workspace ws --model scripted:model.jsonl "'change two lines'"
     sees 'waiting for approval'
     sees '[x] stage'
 }
 
-# The lock on the journal is the truth: it is there while the process is, and gone with it, however it went.
+# A session runs as long as its journal is locked: the lock ends with the process, however the process ends.
 case_running_elsewhere() {
     begin running_elsewhere 120x40
     configure
@@ -38,7 +38,7 @@ case_running_elsewhere() {
     sees 'read only'
     keys F
     sees 'another keyturn is running this session in this folder'
-    # What happens over there is seen here.
+    # The other program's events appear here.
     pane=it
     keys y
     sees 'That is all I had to do.'
@@ -50,7 +50,7 @@ case_running_elsewhere() {
     sees 'status=0'
     pane=second
     sees 'The session has ended'
-    check "it runs no more" grep -q '"running":false' <(sessions_json)
+    check "it no longer runs" grep -q '"running":false' <(sessions_json)
     keys F
     sees 'Forked after event'
     check "in a file of its own" [ "$(ls "$home"/data/keyturn/sessions/*.jsonl | wc -l)" -eq 2 ]
@@ -58,7 +58,7 @@ case_running_elsewhere() {
     keys q
     sees 'status='
     check "each is listed once" [ "$(sessions_json | wc -l)" -eq 2 ]
-    check "with what was asked for first" [ "$(sessions_json | grep -c '"prompt":"change two lines"')" -eq 2 ]
+    check "with its first prompt" [ "$(sessions_json | grep -c '"prompt":"change two lines"')" -eq 2 ]
     check "and what it wrote" [ "$(sessions_json | grep -c '"writes":1')" -eq 2 ]
 }
 
@@ -67,8 +67,8 @@ case_killed() {
     run_kept
     kill -9 "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'status=137'
-    check "it does not run" grep -q '"running":false' <(sessions_json)
-    check "it was cut off" grep -q '"status":"cut off"' <(sessions_json)
+    check "it is not running" grep -q '"running":false' <(sessions_json)
+    check "it was interrupted" grep -q '"status":"cut off"' <(sessions_json)
 }
 
 case_no_model() {
@@ -84,13 +84,13 @@ case_no_model() {
     keys Down Enter
     sees 'no model is configured'
     sees 'read only'
-    sees 'That is all I had to do.' # where it ended, not where it began
+    sees 'That is all I had to do.' # at its end, not at its beginning
     escape
     keys q
     sees 'status=0'
 }
 
-# Where the config file belongs is where XDG says; making one and naming a model in it needs nothing else.
+# XDG decides the folder of the config file; creating one and naming a model in it needs nothing else.
 case_set_up_a_model() {
     begin set_up_a_model 80x24 EDITOR="cp mine.json"
     write_model model.jsonl
@@ -105,8 +105,8 @@ case_set_up_a_model() {
     keys y
     sees 'The model is mine now.'
     sees 'model: mine'
-    check "the file is there" [ -s "$home/config/keyturn/config.json" ]
-    check "for its owner" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
+    check "the file exists" [ -s "$home/config/keyturn/config.json" ]
+    check "only its owner can read it" [ "$(stat -c %a "$home/config/keyturn/config.json")" = 600 ]
     typed 'Change it.'
     keys Enter
     sees 'waiting for approval'
@@ -128,7 +128,7 @@ case_set_up_refused() {
     sees 'status='
 }
 
-# `run` without a model says how to get one, keeps what was asked, and goes on with it once there is one.
+# `run` without a model names the fix, keeps the prompt, and continues with it once there is a model.
 case_run_without_a_model() {
     begin run_without_a_model 80x24 EDITOR="cp mine.json"
     write_model model.jsonl
@@ -161,7 +161,7 @@ case_run_the_demo_instead() {
     sees 'status='
 }
 
-# A line that is no event is said at once, and the recording ends before it, whatever key is pressed.
+# A line that is no event is reported at once, and the recording ends before it, after any key.
 case_broken_line() {
     begin broken_line 120x40
     head -40 "$source/fixtures/demo.jsonl" >"$home/broken.jsonl"
@@ -178,7 +178,7 @@ case_broken_line() {
     sees 'status=0'
 }
 
-# In the middle of a turn the turn goes on: the model is asked with what was said until then.
+# A fork in the middle of a turn continues it: the model gets the conversation up to that point.
 case_fork_in_a_turn() {
     begin fork_in_a_turn 120x40
     configure
@@ -192,7 +192,7 @@ case_fork_in_a_turn() {
     sees 'waiting for approval'
     keys n
     sees 'That is all I had to do.'
-    check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"
+    check "the recording is unchanged" cmp -s "$home/before.jsonl" "$source/fixtures/demo.jsonl"
     check "one turn" [ "$(grep -c '"type":"turn.started"' "$home"/data/keyturn/sessions/*.jsonl)" -eq 1 ]
     file_has "$(ls "$home"/data/keyturn/sessions/*.jsonl)" '"type":"turn.finished","status":"done"'
     escape
@@ -212,7 +212,7 @@ case_execute_until() {
     sees 'status='
 }
 
-# What runs in the background ends with the session: whoever quits is asked.
+# Background programs end with the session, so quitting needs a confirmation.
 case_quit_with_programs() {
     begin quit_with_programs 80x24
     {

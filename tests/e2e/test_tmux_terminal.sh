@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The terminal itself: sizes, suspending, crashes and signals, colors, locales, kinds of terminals, hostile text.
+# Tests the terminal itself: sizes, suspending, crashes and signals, colors, locales, kinds of terminals, hostile text.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
@@ -41,7 +41,7 @@ case_tiny() {
     sees 'status=0'
 }
 
-tty_state() { # file: what stty says, once the shell is back
+tty_state() { # file: the output of stty, once the shell is back
     typed "stty -a >$1; echo said"
     keys Enter
     file_has "$1" 'intr'
@@ -54,7 +54,7 @@ case_suspend() {
     keys C-z
     sees 'Stopped'
     tty_state "$home/stopped"
-    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    check "the shell has the terminal" cmp -s "$home/before" "$home/stopped"
     typed 'fg'
     keys Enter
     sees 'waiting for approval'
@@ -62,12 +62,12 @@ case_suspend() {
     sees 'That is all I had to do.'
     escape
     keys q
-    sees '!conversation' # the shell said its status when it was stopped
+    sees '!conversation' # the shell printed its status when the program stopped
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
 }
 
-# The signals that stop who touches the terminal from the background, sent by anybody.
+# The signals that stop a background process at the terminal, sent from outside.
 stop_with() { # signal
     begin "stop_$1" 120x40
     tty_state "$home/before"
@@ -75,7 +75,7 @@ stop_with() { # signal
     kill -"$1" "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'Stopped'
     tty_state "$home/stopped"
-    check "the terminal is the shell's" cmp -s "$home/before" "$home/stopped"
+    check "the shell has the terminal" cmp -s "$home/before" "$home/stopped"
     check "the modes are off" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
     typed 'fg'
     keys Enter
@@ -96,8 +96,8 @@ crash_with() { # signal, status
     sees "status=$2"
     sees '!1 conversation'
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
-    check "the cursor is back" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
+    check "the cursor is visible" [ "$(mux display -p -t it '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
 }
 
 case_crash_segv() { crash_with SEGV 139; }
@@ -105,7 +105,7 @@ case_crash_abrt() { crash_with ABRT 134; }
 case_kill_term() { crash_with TERM 143; }
 case_kill_hup() { crash_with HUP 129; }
 
-# Every other signal that ends a program: the terminal is given back, and the status still names the signal.
+# Every other signal that ends a program: the terminal is restored, and the status still names the signal.
 case_kill_quit() { crash_with QUIT 131; }
 case_kill_trap() { crash_with TRAP 133; }
 case_kill_usr1() { crash_with USR1 138; }
@@ -120,7 +120,7 @@ case_kill_pwr() { crash_with PWR 158; }
 case_kill_sys() { crash_with SYS 159; }
 case_kill_realtime() { crash_with 40 168; }
 
-# A file that may not grow is an error of the write, not the end of the program.
+# A file at its size limit is an error of the write, not the end of the program.
 case_kill_xfsz() {
     begin kill_xfsz 120x40
     start replay "$source/fixtures/demo.jsonl"
@@ -130,7 +130,7 @@ case_kill_xfsz() {
     sees 'status=0'
 }
 
-# In the middle of a question: the turn is cancelled, the journal closed, nothing written, the terminal given back.
+# During a question: the turn is canceled, the journal closed, nothing written, the terminal restored.
 case_kill_asking() {
     begin kill_asking 120x40
     tty_state "$home/before"
@@ -138,10 +138,10 @@ case_kill_asking() {
     kill -TERM "$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)"
     sees 'status=143'
     tty_state "$home/after"
-    check "the terminal is as it was" cmp -s "$home/before" "$home/after"
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
-    check "the turn was cancelled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
-    check "the journal is whole" grep -q session.ended "$home/rec.jsonl"
+    check "the terminal modes are restored" cmp -s "$home/before" "$home/after"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
+    check "the turn was canceled" grep -q '"status":"cancelled"' "$home/rec.jsonl"
+    check "the journal is complete" grep -q session.ended "$home/rec.jsonl"
 }
 
 case_hostile() {
@@ -163,10 +163,10 @@ case_hostile() {
     mux pipe-pane -t it
     check "no clipboard was written" bash -c "! grep -qaF \$'\\033]52' '$home/raw'"
     check "nothing blinks" bash -c "! grep -qaF \$'\\033[5m' '$home/raw'"
-    check "no direction was turned" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
+    check "no text direction was changed" bash -c "! grep -qaF \$'\\342\\200\\256' '$home/raw'"
 }
 
-# Keys that could begin an escape sequence which never comes: those after them are heard.
+# Keys that could begin an escape sequence which never comes: the keys after them work.
 case_alt_keys() {
     local bytes
     for bytes in '1b 5d' '1b 50' '1b 58' '1b 5e' '1b 5f' '1b 5b' '1b 4f'; do
@@ -176,11 +176,11 @@ case_alt_keys() {
         sleep 0.2
         keys n
         sees 'That is all I had to do.'
-        check "nothing was written" grep -qx 3 "$home/ws/numbers"
+        check "no file was written" grep -qx 3 "$home/ws/numbers"
     done
 }
 
-# No key sends the control that begins a string. One that does all the same does not lock the keyboard for good.
+# No key sends the control that begins a string. A terminal that sends it does not lock the keyboard for good.
 case_unended_string() {
     begin unended_string 120x40
     run_write
@@ -191,7 +191,7 @@ case_unended_string() {
     sleep 0.2
     keys n
     sees 'That is all I had to do.'
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
     keys -H 1b 5d 78
     keys C-c
     keys C-c
@@ -209,7 +209,7 @@ case_c_locale() {
     sees 'status=0'
 }
 
-colors_of() { # of what the program sends: waits for the first frame
+colors_of() { # of the program's output: waits for the first frame
     mux pipe-pane -t it "cat >$home/raw"
     start replay --until 100 "$source/fixtures/demo.jsonl" "${1-}"
     sees '5 budget'
@@ -227,7 +227,7 @@ case_no_color() {
 case_truecolor() {
     begin truecolor 120x40 COLORTERM=truecolor
     colors_of "--theme solarized"
-    check "24 bits" grep -qaE $'\033\\[[34]8;2;' "$home/raw"
+    check "24-bit colors" grep -qaE $'\033\\[[34]8;2;' "$home/raw"
 }
 
 case_terminals() {
@@ -242,12 +242,12 @@ case_terminals() {
         keys Down
         keys q
         sees 'status=0'
-        check "nothing of it is left" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q 'conversation\|all keys'"
+        check "no text of it is left" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q 'conversation\|all keys'"
         term=
     done
 }
 
-# Terminals whose description stayed where they were installed.
+# Terminals whose description is still at its installed path.
 case_terminals_undescribed() {
     local name
     for name in xterm-kitty alacritty foot xterm-ghostty tmux-unheard-of; do
@@ -269,7 +269,7 @@ case_stray_stderr() {
     pid=$(pgrep -s "$(mux display -p -t it '#{pane_pid}')" -x keyturn | head -1)
     echo 'stray words' >"/proc/$pid/fd/2"
     file_has "$home/state/keyturn/log" 'stray words'
-    check "the screen is whole" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q stray"
+    check "the screen is intact" bash -c "! tmux -S '$base/socket' capture-pane -p -t it | grep -q stray"
     keys n
     sees 'That is all'
 }

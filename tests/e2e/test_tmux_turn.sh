@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A turn and a recording in a real terminal: stepping, canceling, prompts, replay, fork, the demo.
-# $1 is the program, $2… are the cases to run (default: all).
+# Tests a turn and a recording in a real terminal: stepping, canceling, prompts, replay, fork, the demo. $1 is the
+# program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
@@ -17,8 +17,8 @@ case_quit_asks() {
     sees 'Cancel it and quit?'
     keys y
     sees 'status=130'
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
-    check "the journal is whole" grep -q session.ended "$home/rec.jsonl"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
+    check "the journal is complete" grep -q session.ended "$home/rec.jsonl"
 }
 
 case_cancel() {
@@ -27,7 +27,7 @@ case_cancel() {
     keys C-c
     sees 'canceled'
     file_has "$home/rec.jsonl" '"status":"cancelled"'
-    check "nothing was written" grep -qx 3 "$home/ws/numbers"
+    check "no file was written" grep -qx 3 "$home/ws/numbers"
     keys C-c
     sees 'status=130'
 }
@@ -129,7 +129,7 @@ case_fork() {
     keys F
     sees 'Forked'
     check "a new session is there" bash -c "ls '$home'/data/keyturn/sessions/*.jsonl >/dev/null"
-    check "the recording is as it was" cmp -s "$home/before.jsonl" "$source/fixtures/write-denied.jsonl"
+    check "the recording is unchanged" cmp -s "$home/before.jsonl" "$source/fixtures/write-denied.jsonl"
     escape
     keys q
     sees 'status='
@@ -237,7 +237,7 @@ case_demo() {
     sees 'waiting for approval'
     keys y
     file_has "$home/rec.jsonl" '"type":"turn.finished"'
-    check "it is done" grep -q '"status":"done"' "$home/rec.jsonl"
+    check "the turn is done" grep -q '"status":"done"' "$home/rec.jsonl"
     check "the tests failed first, and passed with the fix" [ "$(grep '"final_result"' "$home/rec.jsonl" |
         grep -o '"failed":\[[^]]*\]' | tr '\n' ' ')" = '"failed":["last_line"] "failed":[] ' ]
     check "and the answer says so" grep -qF 'All 6 tests pass; before, last_line failed.' "$home/rec.jsonl"
@@ -245,10 +245,10 @@ case_demo() {
     escape
     keys q
     sees 'status=0'
-    check "no folder stays behind" [ -z "$(ls -A "$home/tmp")" ]
+    check "no folder is left" [ -z "$(ls -A "$home/tmp")" ]
 }
 
-# Whoever refuses everything is told what is true then, by the tests too.
+# After all writes are denied, the demo's texts and test results still match the files.
 case_demo_denied() {
     begin demo_denied 120x40
     start demo --record rec.jsonl

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The workspace of a session in a real terminal, with real programs: what it shows of many files, while they are written, and
-# once it is gone. $1 is the program, $2… are the cases to run (default: all).
+# Tests the workspace of a session in a real terminal, with real programs: the view of many files, of files being
+# written, and of a removed workspace. $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
 
@@ -18,7 +18,7 @@ limit() { # MB
 }
 states() { grep -c '"type":"workspace.state"' "$home/rec.jsonl"; }
 
-# One folder with many files hides no other, and the limit is said as it was set.
+# One folder with many files hides no other, and the limit is shown as configured.
 case_many() {
     begin many 120x40
     limit 20
@@ -45,7 +45,7 @@ case_many() {
     sees 'status=0'
 }
 
-# While the first command runs there is a workspace, and what it writes is seen before it ends.
+# The workspace exists while the first command runs, and its files appear before it ends.
 case_first() {
     begin first 80x24
     model 'echo begun; sleep 1; head -c 3000000 /dev/zero > out/part; sleep 60' >"$home/model.jsonl"
@@ -63,7 +63,7 @@ case_first() {
     sees 'status='
 }
 
-# A program in the background fills the disk under one's eyes.
+# A background program fills the disk, and the view shows it.
 case_grows() {
     begin grows 120x40
     limit 200
@@ -78,14 +78,14 @@ case_grows() {
     check "it grows" eval 'for i in $(seq 200); do [ "$(screen | grep -o "disk .*")" != "$seen" ] && break; sleep 0.05; done; [ $i -lt 200 ]'
     seen=$(screen | grep -o 'disk .*')
     check "and grows" eval 'for i in $(seq 200); do [ "$(screen | grep -o "disk .*")" != "$seen" ] && break; sleep 0.05; done; [ $i -lt 200 ]'
-    check "now and then" test "$(states)" -lt 20
+    check "but not too often" test "$(states)" -lt 20
     sees 'exit 0'
     sees '34 MB / 200 MB'
     keys q
     sees 'status=0'
 }
 
-# Gone on with, a session has its old workspace no more.
+# A resumed session no longer has its old workspace.
 case_gone() {
     begin gone 120x40
     model 'echo text > out/mine' >"$home/model.jsonl"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Questions about writes in a real terminal: approve, deny, edit, allow, undo, and what must never answer.
+# Tests questions about writes in a real terminal: approve, deny, edit, allow, undo, and input that must never answer.
 # $1 is the program, $2… are the cases to run (default: all).
 set -u
 . "$(dirname "$0")/terminal.sh"
@@ -15,8 +15,8 @@ case_approve_hunks() {
     sees 'approve 1 of 2 hunks'
     keys y
     sees 'That is all I had to do.'
-    check "the kept hunk was written" grep -qx three "$home/ws/numbers"
-    check "the dropped one was not" grep -qx 35 "$home/ws/numbers"
+    check "the approved hunk was written" grep -qx three "$home/ws/numbers"
+    check "the discarded hunk was not" grep -qx 35 "$home/ws/numbers"
     check "by key" grep -q '"decision":"partial","by":"key"' "$home/rec.jsonl"
 }
 
@@ -69,7 +69,7 @@ case_edit() {
     keys y
     file_has "$home/rec.jsonl" '"decision":"edited"'
     sees 'That is all I had to do.'
-    check "what the editor left was written" grep -qx THREE "$home/ws/numbers"
+    check "the edited text was written" grep -qx THREE "$home/ws/numbers"
     local ignored
     ignored=$(sed 's/.*[[:space:]]//' "$home/ignored")
     check "the editor ignores neither PIPE nor XFSZ" [ $((0x$ignored & 0x1001000)) -eq 0 ]
@@ -145,7 +145,7 @@ case_early_keys() {
     typed 'yyyyyyyyyyyy'
     sees 'waiting for approval'
     sees '[x] stage'
-    check "keys that were typed before did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    check "keys typed before the question did not answer it" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys y
     file_has "$home/rec.jsonl" '"decision":"approved"'
 }
@@ -161,7 +161,7 @@ case_fresh_question() {
     sees 'Key ignored'
     keys ']'
     sees 'hunk 2 of 2'
-    check "it was not answered" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    check "the question is still open" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys q
     sees 'Cancel it and quit?'
     keys y
@@ -179,7 +179,7 @@ case_paste_answers_nothing() {
     check "pasted text did not answer" bash -c "! grep -q write.decided '$home/rec.jsonl'"
 }
 
-# A program without walls: $1 is its command as JSON text has it.
+# A program without a sandbox: $1 is its command as JSON text.
 run_command() {
     mkdir -p "$home/config/keyturn"
     printf '{"workspace": {"engine": "none", "env": {"HERE": "%s"}}}' "$home/config" >"$home/config/keyturn/config.json"
@@ -193,7 +193,7 @@ run_command() {
     sees 'n deny'
 }
 
-# A command that is padded so that its end would be far below, and what stands before it like the end of it all.
+# A command padded so that its end would be far below, with a fake end before it.
 case_forged_call() {
     begin forged_call 80x24
     local padded
@@ -214,16 +214,16 @@ case_unseen_call() {
     typed yy
     sees 'rows 11 to 20 of 39'
     sees 'y approve'
-    check "two keys at once did not approve it" bash -c "! grep -q write.decided '$home/rec.jsonl'"
+    check "two fast keys did not approve it" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys G
     sees '| touch $HERE/owned'
     keys y
     sees 'That was it.'
-    check "it was approved then" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
+    check "it was approved after that" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
     check "and has run" test -e "$home/config/owned"
 }
 
-# What cannot be brought back is said above what can.
+# The head names changes that cannot be undone above those that can.
 case_left_out() {
     begin left_out 80x24
     mkdir -p "$home/config/keyturn"
@@ -243,10 +243,10 @@ case_left_out() {
     sees 'y approve 1 hunk'
     keys y
     sees 'That was it.'
-    check "what could be was brought" grep -qx x "$home/ws/got/a"
+    check "the readable file was copied" grep -qx x "$home/ws/got/a"
 }
 
-# The hunk that Space would drop stays in sight when the place for it becomes smaller.
+# The hunk that Space would discard stays visible when its pane shrinks.
 case_selected_in_sight() {
     begin selected_in_sight 120x40
     seq 1 180 >"$home/ws/numbers"
@@ -277,7 +277,7 @@ case_selected_in_sight() {
     sees 'That is all I had to do.'
 }
 
-# A question names the place that a link leads to, why it is protected, and what the write cannot keep. A allows nothing.
+# A question names the target of a link, why it is protected, and what the write cannot keep. A allows nothing.
 case_protected() {
     begin protected 120x40
     mkdir -p "$home/ws/.git/hooks"
@@ -301,7 +301,7 @@ case_protected() {
     check "nothing was decided" bash -c "! grep -q write.decided '$home/rec.jsonl'"
     keys y
     sees 'That is all I had to do.'
-    check "written where it was said" grep -qx 'make check' "$home/ws/.git/hooks/pre-commit"
+    check "written to the shown path" grep -qx 'make check' "$home/ws/.git/hooks/pre-commit"
     check "by key" grep -q '"decision":"approved","by":"key"' "$home/rec.jsonl"
 }
 

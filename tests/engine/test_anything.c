@@ -1,7 +1,6 @@
-/* Any intent at any moment. Random turns are run under random settings while random intents come in, sensible ones and
- * stale ones, and some of their journals break on the way. Whatever all that does, every promise holds, nothing is left
- * over, and it comes to an end. A failing run names its seed: KEYTURN_SEED=n runs that one alone and prints what
- * happened. */
+/* Tests any intent at any moment. Random turns with random settings get random intents, valid and outdated ones, and
+ * some journals fail. Every promise holds, nothing is left over, and every turn ends. A failing run prints its seed:
+ * KEYTURN_SEED=n runs only that one and prints the events. */
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -26,14 +25,14 @@ struct chaos {
     uint64_t random;
     int left; /* intents still to come */
     int turns;
-    char ask[24], digest[HASH_SHA256_HEX]; /* of some question that was open once */
+    char ask[24], digest[HASH_SHA256_HEX]; /* id of a question that was open before */
     struct loop_timer timer;
     struct sink sink;
     char *journal;    /* NULL: in memory */
-    size_t breaks_at; /* the event after which it cannot be written any more; 0: never */
+    size_t breaks_at; /* journal writes fail after this event; 0: never */
 };
 
-static struct rlimit usual; /* of the size of files */
+static struct rlimit usual; /* limit on the size of files */
 
 static uint64_t next_random(struct chaos *chaos)
 {
@@ -239,7 +238,7 @@ static void meddle(struct loop_timer *timer)
     struct intent intent;
     note_question(chaos);
     if (chaos->left-- <= 0) {
-        /* Enough: whatever stands is let go. */
+        /* Enough intents: continue everything that is held. */
         if (engine_turn_running(rig->engine))
             turn_check_submit(rig, &(struct intent){.type = INTENT_CANCEL});
         return;
@@ -250,7 +249,7 @@ static void meddle(struct loop_timer *timer)
         intent = random_intent(chaos);
         if (intent.type != INTENT_END || chaos->left < 5)
             turn_check_submit(rig, &intent);
-        if (chance(chaos, 10)) /* and somebody else is at work in the same folder */
+        if (chance(chaos, 10)) /* another program works in the same folder */
             turn_rig_file(rig, "a.txt", chance(chaos, 50) ? "1\n" : "2\n1\n");
     }
     loop_timer_start(rig->loop, timer, loop_now_us(rig->loop) + (chance(chaos, 30) ? 0 : below(chaos, 1500000)),

@@ -1,5 +1,5 @@
-/* Canceling at every point at which a turn waits, and at every event. A turn in which everything happens is run once
- * to count, and then again and again, cut off each time a little later. */
+/* Tests canceling at every point at which a turn waits, and at every event. A turn that does everything runs once to
+ * count, and then once for each point, canceled a little later each time. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -9,10 +9,10 @@
 
 static void cancel(struct rich_turn *rich)
 {
-    turn_check_submit(&rich->rig, &(struct intent){.type = INTENT_CANCEL}); /* refused when the turn is over */
+    turn_check_submit(&rich->rig, &(struct intent){.type = INTENT_CANCEL}); /* refused after the turn */
 }
 
-/* A file has its new content if and only if the journal says that it was written. */
+/* A file has its new content if and only if the journal has its write.applied. */
 static void check_files(struct rich_turn *rich)
 {
     struct turn_rig *rig = &rich->rig;
@@ -25,7 +25,7 @@ static void check_files(struct rich_turn *rich)
                                   rich_files[i].path) == 0;
         assert_int_equal(strcmp(content, rich_files[i].after) == 0, applied);
         if (!applied && strcmp(content, rich_files[i].before) != 0)
-            assert_string_equal(content, "one\ntwo\nthree\n"); /* the meddler's */
+            assert_string_equal(content, "one\ntwo\nthree\n"); /* of the program that changes files meanwhile */
     }
 }
 
@@ -50,7 +50,7 @@ static void check_after_cancel(struct rich_turn *rich)
     turn_check_checkpoints(rig);
 }
 
-/* Runs it undisturbed; gives the number of events and how long it took. */
+/* Runs the turn undisturbed; sets the number of events and the duration. */
 static size_t measure(bool stepping, int64_t *takes_us)
 {
     struct rich_turn rich;
@@ -59,7 +59,7 @@ static size_t measure(bool stepping, int64_t *takes_us)
     rich_turn_run(&rich);
     check_after_cancel(&rich);
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_WRITE_APPLIED), 3);
-    assert_int_equal(turn_rig_count(&rich.rig, EVENT_WRITE_PROPOSED), 4); /* once again for the file that changed */
+    assert_int_equal(turn_rig_count(&rich.rig, EVENT_WRITE_PROPOSED), 4); /* once again for the changed file */
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_TOOL_FINISHED), 9);
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_REFLECTION), 1);
     assert_int_equal(turn_rig_count(&rich.rig, EVENT_MODEL_FAILED), 1);
@@ -72,7 +72,7 @@ static size_t measure(bool stepping, int64_t *takes_us)
 
 static void sweep_events(bool stepping)
 {
-    /* Right after an event, and some rounds later: work on the pool that the event started is then under way. */
+    /* Cancels right after an event, and some rounds later, when pool work of that event is under way. */
     static const int rounds[] = {0, 1, 2, 5};
     int64_t takes_us;
     size_t events = measure(stepping, &takes_us);

@@ -1,6 +1,6 @@
-/* Two files are compared once for a write that is approved as proposed, and never on the loop, whatever the answer: a
- * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. The
- * comparisons are counted by standing in for the function that makes them. */
+/* Tests that a write approved as proposed compares two files once, and that no answer compares files on the loop. A
+ * large file would stop everything else for seconds, and write.applied would come long after the file was replaced. A
+ * stand-in for the compare function counts the comparisons. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 static atomic_int compared, compared_on_loop;
-static struct fake_clock *slowly; /* comparing takes seven seconds on it */
+static struct fake_clock *slowly; /* comparing takes seven seconds with it */
 static pthread_t loop_thread;
 
 static void before_comparing(void)
@@ -68,7 +68,7 @@ static void write_with(void (*answer)(struct turn_rig *, const struct question *
     assert_string_equal(content, expected);
     assert_int_equal(compared_on_loop, 0);
     assert_in_range(compared, 1, most);
-    /* What is told is of what was written, in the journal and to the model. */
+    /* The journal and the model get the diff of what was written. */
     const char *files = event_json(turn_rig_event(&rig, EVENT_WRITE_APPLIED, 0), "files");
     assert_string_equal(turn_check_json(&rig, files, "[0].added"), added);
     assert_string_equal(turn_check_json(&rig, files, "[0].removed"), removed);
@@ -93,8 +93,8 @@ TEST(edited_write_is_compared_on_the_pool)
     write_with(approve_edited, "mine\n", "1", "14", 3);
 }
 
-/* What a person was waited for is the question, not the making of it; and neither is the turn's own time. */
-TEST(comparing_is_not_waiting)
+/* Waiting for the user begins with the question, not while it is being made; that time is not the turn's either. */
+TEST(comparing_does_not_count_as_waiting)
 {
     struct turn_rig rig;
     turn_rig_init(&rig);

@@ -1,5 +1,5 @@
-/* Where a run departs from its recording: other files, other events, another order, recordings that somebody changed.
- * The first difference is named, and what does not count is not. */
+/* Tests where a run diverges from its recording: other files, other events, another order, changed recordings. The
+ * first difference is named; fields that do not count are ignored. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -93,7 +93,7 @@ TEST(a_missing_event_diverges)
     assert_string_equal(saved->field, "event");
     assert_string_equal(saved->got, "nothing");
     find(&again, turn_rig_event(&made.rig, EVENT_WRITE_APPLIED, 0)->seq, "write.applied");
-    /* In the order of the recording. */
+    /* in the order of the recording */
     for (size_t i = 1; i < divergences_count(again.divergences); i++)
         assert_true(divergences_at(again.divergences, i - 1)->seq <= divergences_at(again.divergences, i)->seq);
     again_release(&again);
@@ -111,14 +111,14 @@ TEST(an_extra_event_diverges)
     rules_free(again.rig.config.rules);
     again.rig.config.rules = rules_new(RULES_ALLOW, false);
     again_run(&again);
-    /* It is named by what it came after: the second write was decided, and then it was done. */
+    /* A missing event is named by the event before it: write.decided came, write.applied did not. */
     decided = turn_rig_event(&made.rig, EVENT_WRITE_DECIDED, 1)->seq;
     const struct divergence *applied = find(&again, decided, "write.applied");
     assert_true(applied->unrecorded);
     assert_string_equal(applied->field, "event");
     assert_string_equal(applied->recorded, "nothing");
     find(&again, decided, "checkpoint.saved");
-    /* It can be found beside the event of the run, and beside its call. */
+    /* The divergence refers to the event of the run and to its call. */
     const struct divergence *beside = NULL;
     size_t index = 0, of_call = 0;
     assert_int_equal(applied->got_seq, turn_rig_event(&again.rig, EVENT_WRITE_APPLIED, 1)->seq);
@@ -130,16 +130,16 @@ TEST(an_extra_event_diverges)
     assert_true(of_call > 1);
     index = 0;
     assert_null(divergences_of_call(again.divergences, 2, applied->call, &index));
-    /* First what has a place in the recording. */
+    /* Divergences with a position in the recording come first. */
     assert_false(divergences_at(again.divergences, 0)->unrecorded);
     assert_string_equal(divergences_at(again.divergences, 0)->field, "decision");
     again_release(&again);
     made_release(&made);
 }
 
-/* ---- recordings that somebody changed ---- */
+/* ---- changed recordings ---- */
 
-/* The line of this type in `text`, the n-th of them; its newline belongs to it. */
+/* The n-th line of this type in `text`, with its newline. */
 static char *line_of(char *text, const char *type, int n, size_t *len)
 {
     CLEANUP(strbuf) struct strbuf name = STRBUF_INIT;
@@ -154,7 +154,7 @@ static char *line_of(char *text, const char *type, int n, size_t *len)
     return NULL;
 }
 
-/* In the first line of this type, `to` for `from`; without `from` the line goes. */
+/* Replaces `from` by `to` in the first line of this type; without `from` removes the line. */
 static void tamper(struct made *made, const char *type, const char *from, const char *to)
 {
     CLEANUP(free) char *text = scratch_read(&made->rig.scratch, "recorded.jsonl", NULL);
@@ -174,7 +174,7 @@ static void tamper(struct made *made, const char *type, const char *from, const 
     scratch_write(&made->rig.scratch, "recorded.jsonl", out.buf);
 }
 
-/* Puts the first line of one type right before the first of another, which stands above it. */
+/* Moves the first line of one type right before the first of another type above it. */
 static void lift(struct made *made, const char *type, const char *above)
 {
     CLEANUP(free) char *text = scratch_read(&made->rig.scratch, "recorded.jsonl", NULL);
@@ -197,7 +197,7 @@ static void run_again(struct made *made, struct again *again)
     again_run(again);
 }
 
-/* The first divergence is this one. */
+/* Expects this as the first divergence. */
 static void check_first(const struct again *again, const char *type, const char *field)
 {
     const struct divergence *first = divergences_at(again->divergences, 0);
@@ -258,13 +258,13 @@ TEST(any_event_removed_from_a_full_recording_diverges)
             named |= strcmp(each->type, types[i]) == 0 && each->unrecorded;
         }
         if (!named)
-            fail_msg("nobody missed the %s", types[i]);
+            fail_msg("no divergence without the %s", types[i]);
         again_release(&again);
         made_release(&made);
     }
 }
 
-TEST(recording_that_ends_in_a_turn_is_compared_up_to_there)
+TEST(recording_that_ends_in_a_turn_is_compared_to_its_end)
 {
     struct made made;
     struct again again;
@@ -281,7 +281,7 @@ TEST(recording_that_ends_in_a_turn_is_compared_up_to_there)
 TEST(context_and_messages_are_compared_and_dates_are_not)
 {
     static const struct {
-        const char *type, *from, *to, *field; /* without a field nothing departs */
+        const char *type, *from, *to, *field; /* without a field: no divergence */
     } cases[] = {
         {"context.loaded", "\"path\":\"a.txt\"", "\"path\":\"b.txt\"", "pack[0].path"},
         {"context.loaded", "\"excerpt\":\"A", "\"excerpt\":\"B", "pack[0].excerpt"},
@@ -309,7 +309,7 @@ TEST(context_and_messages_are_compared_and_dates_are_not)
     }
 }
 
-/* Who asked whom, in the recording, is made who asks whom now. */
+/* Adapts the callers in the recording to those of the present run. */
 static void claim_model(struct made *made)
 {
     struct again again;
@@ -346,7 +346,7 @@ TEST(another_version_may_have_another_prompt)
     made_release(&made);
 }
 
-/* The answers of another file instead of the recorded ones. */
+/* Uses the answers of another file instead of the recorded ones. */
 TEST(another_answer_diverges_by_its_text_and_its_end)
 {
     static const struct {
@@ -424,7 +424,7 @@ TEST(equal_events_are_counted)
     made_release(&made);
 }
 
-/* Records that the tool, which is not there when it is run again, wrote `text` into made.bin. */
+/* Records that a tool, which is missing in the second run, wrote `text` into made.bin. */
 static void record_foreign_write(struct made *made, const char *text)
 {
     made_init(made);
@@ -438,7 +438,7 @@ static void record_foreign_write(struct made *made, const char *text)
     turn_rig_turn(&made->rig, "go");
 }
 
-TEST(empty_file_is_made_again)
+TEST(empty_file_is_created_again)
 {
     struct made made;
     struct again again;
@@ -458,7 +458,7 @@ TEST(fields_missing_in_the_recording_are_not_compared)
     struct made made;
     struct again again;
     CLEANUP(free) char *notice = NULL;
-    record_foreign_write(&made, "caf\xe9\n"); /* no text of ours: the recording has a sign in place of the byte */
+    record_foreign_write(&made, "caf\xe9\n"); /* not UTF-8: the recording has a replacement for the byte */
     notice = xasprintf("cannot repeat the write of yes (seq %lld): the recorded diff of made.bin is incomplete",
                        (long long)turn_rig_event(&made.rig, EVENT_WRITE_PROPOSED, 0)->seq);
     run_again(&made, &again);

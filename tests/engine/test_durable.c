@@ -1,9 +1,9 @@
-/* What is synced, in which order, and what is not: the calls that make things last are recorded by standing in for
- * them, together with the events, over a whole turn that writes and an undo.
+/* Tests what is synced and in which order. Stand-ins for the calls that sync record them together with the events, over
+ * a whole turn that writes, and an undo.
  *
- * The journal is synced where somebody relies on it (a decision, what was written, what was undone, the end of a turn)
- * and nowhere else: every other event may be lost by a power cut, and a sync for each of a thousand calls would be most
- * of a turn's time. */
+ * The journal is synced where a later action relies on it: a decision, an applied write, an undo, the end of a turn.
+ * Every other event may be lost by a power failure; a sync for each of a thousand calls would take most of a turn's
+ * time. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -20,7 +20,7 @@ static struct strbuf story = STRBUF_INIT;
 static bool recording;
 static const char *base; /* the rig's folder */
 
-/* The path below the rig's folder; random names as "temp". */
+/* The path below the rig's folder; random names become "temp". */
 static void note(const char *verb, const char *path)
 {
     size_t len = base ? strlen(base) : 0;
@@ -89,7 +89,7 @@ static void note_event(struct sink *sink, const struct event *event, const struc
     behind->event(behind, event, session);
 }
 
-/* The part of the story from one line to another, both with it. */
+/* The part of the story from one line to another, including both. */
 static char *between(const char *from, const char *to)
 {
     const char *begin = strstr(story.buf, from), *end = begin ? strstr(begin, to) : NULL;
@@ -139,7 +139,7 @@ TEST(journal_and_files_are_synced_in_order)
 
     check_between("held\n", "tool.finished\n",
                   "held\n"
-                  /* the first time its name too */
+                  /* the first time also the file's name */
                   "sync journal.jsonl\nsync .\nwrite.decided\nreleased\n"
                   /* the old bytes, then the manifest that makes them a checkpoint, then its name */
                   "sync checkpoints/cp_1/0.old\n"
@@ -148,9 +148,9 @@ TEST(journal_and_files_are_synced_in_order)
                   "sync checkpoints/cp_1\n"
                   "sync checkpoints\n"
                   "checkpoint.saved\n"
-                  /* the new bytes before they have the file's name, and then the name */
+                  /* the new bytes before the rename, then the folder */
                   "sync work/temp\n"
-                  "rename to work/a.txttemp\n" /* a name that stays, for what comes out of the exchange */
+                  "rename to work/a.txttemp\n" /* a temporary name of the exchange, which is removed later */
                   "rename to work/a.txt\n"
                   "sync work\n"
                   "sync journal.jsonl\n"
@@ -166,7 +166,7 @@ TEST(journal_and_files_are_synced_in_order)
                   "sync checkpoints\n"
                   "checkpoint.saved\n"
                   "sync work/temp\n"
-                  "rename to work/a.txttemp\n" /* a name that stays, for what comes out of the exchange */
+                  "rename to work/a.txttemp\n" /* a temporary name of the exchange, which is removed later */
                   "rename to work/a.txt\n"
                   "sync work\n"
                   "sync journal.jsonl\n"

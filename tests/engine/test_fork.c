@@ -1,6 +1,5 @@
-/* A recording that is left at any instant goes on live: the turn it was in is rebuilt from its lines, what was open is
- * told as not run, the model is asked with everything that was said until then, and what comes of it is a journal like
- * any other. */
+/* Tests of forks: a recording can be continued from any event. The turn is rebuilt from its lines, open calls get "not
+ * run", the model gets the full conversation, and the result is an ordinary journal. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -8,13 +7,13 @@
 #include "support/rich_turn.h"
 #include "support/test.h"
 
-/* ---- a recording, and what the model was asked while it was made ---- */
+/* ---- a recording, and its requests to the model ---- */
 
 struct original {
     char *bytes;
     size_t len;
     struct journal_reader *reader;
-    char *asked[16]; /* messages of the n-th request that was a step */
+    char *asked[16]; /* messages of the n-th request of a step */
     size_t asked_count;
 };
 
@@ -57,7 +56,7 @@ static void original_release(struct original *original)
     free(original->bytes);
 }
 
-/* ---- going on after `count` lines of it ---- */
+/* ---- forks after `count` lines of it ---- */
 
 static void resume(struct rich_turn *rich, const char *bytes, size_t len)
 {
@@ -65,7 +64,7 @@ static void resume(struct rich_turn *rich, const char *bytes, size_t len)
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = NULL;
     rich_turn_init(rich);
-    rig->model->answers.next = rig->model->answers.count; /* from here on it says "done" */
+    rig->model->answers.next = rig->model->answers.count; /* from here on the model answers "done" */
     rig->model->reflections.next = rig->model->reflections.count;
     scratch_write_bytes(&rig->scratch, "fork.jsonl", bytes, len);
     path = scratch_path(&rig->scratch, "fork.jsonl");
@@ -94,7 +93,7 @@ static enum event_type type_of(const struct original *original, size_t index, in
     return event.type;
 }
 
-/* Each call that an answer asked for has one message behind it, in its order, before anything else is said. */
+/* Each call of an answer is followed by one message, in order, before any other text. */
 static void check_messages(const struct message_list *messages)
 {
     for (size_t i = 0; i < messages->count; i++) {
@@ -147,7 +146,7 @@ static void fork_everywhere(bool stepping)
         gone_on++;
         if (rich.rig.model->request_count && !rich.rig.model->requests[0].reflection)
             check_messages(&rich.rig.model->requests[0].messages);
-        /* At the very place where it was asked, it is asked the very same. */
+        /* At the position of a recorded request, the fork sends the same request. */
         if (type == EVENT_MODEL_REQUESTED) {
             CLEANUP(free) char *asked = messages_text(&rich.rig.model->requests[0].messages);
             bool found = false;
@@ -174,7 +173,7 @@ TEST(fork_works_at_every_event_of_a_stepped_session)
     fork_everywhere(true);
 }
 
-/* ---- by hand ---- */
+/* ---- hand-written recordings ---- */
 
 #define BEGINNING                                                                             \
     "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n" \
@@ -184,7 +183,7 @@ TEST(fork_works_at_every_event_of_a_stepped_session)
     "{\"id\":\"r\",\"name\":\"read_file\",\"arguments\":{\"path\":\"a.txt\"}},"                                   \
     "{\"id\":\"w\",\"name\":\"write_file\",\"arguments\":{\"path\":\"a.txt\",\"content\":\"x\"}}]}\n"
 
-/* What a hand-written recording does not tell, its first request, is made anew; what it tells comes behind it. */
+/* A hand-written recording lacks its first request, which is rebuilt; the recorded messages follow it. */
 TEST(fork_works_without_the_first_request)
 {
     static const char recorded[] = BEGINNING ASKED;
@@ -202,7 +201,7 @@ TEST(fork_works_without_the_first_request)
     rich_turn_release(&rich);
 }
 
-/* The calls may be asked for again: nothing was done, so nothing is refused as done already. */
+/* The model may repeat the calls: they did not run, so they are no duplicates. */
 TEST(calls_that_did_not_run_may_be_repeated)
 {
     static const char recorded[] = BEGINNING ASKED;
@@ -214,13 +213,13 @@ TEST(calls_that_did_not_run_may_be_repeated)
     turn_check_do(&rich.rig, INTENT_RESUME_TURN);
     written = turn_rig_read(&rich.rig, "a.txt");
     assert_string_equal(written, "x");
-    /* The name was used: the same one again would be two outcomes of one call. */
+    /* The id was used: the same id again would give one call two outcomes. */
     assert_string_not_equal(turn_rig_event(&rich.rig, EVENT_TOOL_STARTED, 0)->tool_started.call, "w");
     check_whole(engine_session(rich.rig.engine));
     rich_turn_release(&rich);
 }
 
-/* What was used stays used. */
+/* Used budget stays used. */
 TEST(budget_continues_where_it_was)
 {
     static const char recorded[] = BEGINNING
@@ -242,7 +241,7 @@ TEST(budget_continues_where_it_was)
     rich_turn_release(&rich);
 }
 
-TEST(new_prompt_instead_leaves_the_turn_where_it_is)
+TEST(new_prompt_abandons_the_open_turn)
 {
     static const char recorded[] = BEGINNING ASKED;
     struct rich_turn rich;

@@ -1,6 +1,6 @@
-/* The journal breaks in the middle of a turn: the disk is full after the n-th event, for every n. From there on nothing
- * is acted upon, because it could not be recorded: nothing is written, nothing is asked, the turn comes to its end, and
- * the engine says why. */
+/* Tests a journal that fails in the middle of a turn: the disk is full after the n-th event, for every n. From there on
+ * nothing acts, because it could not be recorded: no write, no request, the turn ends, and the engine reports the
+ * cause. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -14,7 +14,7 @@
 
 static struct rlimit usual;
 
-/* A limit on the size of files breaks the journal and nothing else: every other file is smaller. */
+/* A limit on file size breaks only the journal: every other file is smaller. */
 static void break_journal(const char *path)
 {
     struct rlimit full = usual;
@@ -31,7 +31,7 @@ static void mend_journal(void)
 
 struct breaking {
     struct rich_turn rich;
-    struct sink sink; /* breaks it at once, while the event is told */
+    struct sink sink; /* fails at once, while the event is emitted */
     size_t at_event;
     char *path;
 };
@@ -61,7 +61,7 @@ static void breaking_release(struct breaking *breaking)
     free(breaking->path);
 }
 
-/* What the sinks were told is what the file holds, line for line. */
+/* The sinks received exactly the lines of the file. */
 static void check_told_is_recorded(const struct breaking *breaking)
 {
     const struct turn_rig *rig = &breaking->rich.rig;
@@ -77,7 +77,7 @@ static void check_told_is_recorded(const struct breaking *breaking)
     journal_reader_free(reader);
 }
 
-/* A file may be changed only when the yes to it and its checkpoint are in the journal. */
+/* A file may change only if its approval and its checkpoint are in the journal. */
 static void check_files(struct breaking *breaking)
 {
     struct turn_rig *rig = &breaking->rich.rig;
@@ -89,7 +89,7 @@ static void check_files(struct breaking *breaking)
                 saved |=
                     strcmp(turn_check_json(rig, event_json(&rig->events[n], "paths"), "[0]"), rich_files[i].path) == 0;
         if (strcmp(content, rich_files[i].after) == 0)
-            assert_true(saved); /* and that follows an allowing decision, as promised */
+            assert_true(saved); /* write.applied follows a decision that allows it */
     }
 }
 
@@ -116,7 +116,7 @@ TEST(journal_that_breaks_after_any_event_stops_everything)
         check_told_is_recorded(&breaking);
         check_files(&breaking);
         turn_check_checkpoints(rig);
-        /* It is over, also when there is room again. */
+        /* The session stays ended, even if the disk has room again. */
         assert_string_equal(
             turn_check_submit(rig, &(struct intent){.type = INTENT_START, .start = {.prompt = "again"}}),
             engine_failed(rig->engine));
@@ -124,13 +124,13 @@ TEST(journal_that_breaks_after_any_event_stops_everything)
     }
 }
 
-TEST(foreign_tool_is_not_run_a_second_time_when_the_yes_is_not_recorded)
+TEST(foreign_tool_does_not_run_again_if_the_approval_is_not_recorded)
 {
     struct breaking breaking;
     size_t at = 0;
     breaking_init(&breaking);
     rich_turn_run(&breaking.rich);
-    /* The question about it is the last but none of the turn. */
+    /* The question is the last but one event of the turn. */
     for (size_t i = 0; i < breaking.rich.rig.event_count; i++)
         if (breaking.rich.rig.events[i].type == EVENT_WRITE_PROPOSED)
             at = i + 1;

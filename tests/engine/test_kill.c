@@ -1,5 +1,5 @@
-/* Kill -9 at random instants of the demo turn. Whatever the instant: the journal opens and folds, no event that was
- * printed is missing from it, and every file is wholly what it was or wholly what was approved, as the journal says. */
+/* Kills the demo turn with kill -9 at random instants. After each kill the journal opens and folds, no printed event is
+ * missing from it, and every file has its old content or the approved one, as the journal says. */
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -36,7 +36,7 @@ static void digest_of(const char *dir, const char *path, char out[HASH_SHA256_HE
     hash_sha256(text.buf, text.len, out);
 }
 
-/* Reads until so many bytes are there, or the end. */
+/* Reads this many bytes, or to the end. */
 static void read_bytes(int fd, size_t count, struct strbuf *out)
 {
     char bytes[512];
@@ -45,8 +45,8 @@ static void read_bytes(int fd, size_t count, struct strbuf *out)
         strbuf_add(out, bytes, (size_t)got);
 }
 
-/* Runs the demo in `dir` and kills it `delay_us` after it has printed so many bytes (SIZE_MAX: never). So the instants
- * are spread over the turn however busy the machine is. What it printed is in `printed`. */
+/* Runs the demo in `dir` and kills it `delay_us` after it has printed this many bytes (SIZE_MAX: never), so that the
+ * instants are spread over the turn on a busy machine too. `printed` gets its output. */
 static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf *printed)
 {
     CLEANUP(free) char *workspace = xasprintf("%s/work", dir);
@@ -60,12 +60,12 @@ static void run_demo(const char *dir, size_t after, long delay_us, struct strbuf
         dup2(out[1], 1);
         dup2(null, 2);
         close(out[0]);
-        setenv("KEYTURN_FIXTURES", SOURCE_DIR "/fixtures", 1); /* the build may be anywhere */
+        setenv("KEYTURN_FIXTURES", SOURCE_DIR "/fixtures", 1); /* the build folder may be anywhere */
         setenv("XDG_DATA_HOME", dir, 1);
         setenv("XDG_STATE_HOME", dir, 1);
         setenv("XDG_CACHE_HOME", dir, 1);
         setenv("XDG_CONFIG_HOME", dir, 1);
-        setenv("TMPDIR", dir, 1); /* its scratch folder goes with ours: a killed program cannot tidy up */
+        setenv("TMPDIR", dir, 1); /* its scratch folder is inside ours: a killed program cannot clean up */
         execl(BUILD_DIR "/keyturn", "keyturn", "demo", "--headless", "--workspace", workspace, "--record", journal,
               (char *)NULL);
         _exit(127);
@@ -97,7 +97,7 @@ static struct write_state *find_write(const char *path)
     return NULL;
 }
 
-/* A whole run tells what each file is before and after. */
+/* A complete run gives the content of each file before and after. */
 static void learn(const char *dir)
 {
     CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
@@ -127,7 +127,7 @@ static void check_printed(const struct journal_reader *reader, const struct strb
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len;
         if (!newline)
-            return; /* cut by the kill: never wholly printed */
+            return; /* cut by the kill: not a complete line */
         assert_true(i < journal_count(reader));
         const char *line = journal_line(reader, i, &len);
         assert_int_equal(len, (size_t)(newline - at));
@@ -136,7 +136,7 @@ static void check_printed(const struct journal_reader *reader, const struct strb
     }
 }
 
-/* Returns how far the run came: the number of events in its journal. */
+/* Returns the number of events in its journal. */
 static size_t check(const char *dir, const struct strbuf *printed)
 {
     CLEANUP(free) char *path = xasprintf("%s/journal.jsonl", dir);
@@ -155,7 +155,7 @@ static size_t check(const char *dir, const struct strbuf *printed)
     session_init(&session);
     struct journal_reader *reader = journal_open(path, &err);
     if (!reader && printed->len == 0)
-        return 0; /* killed before its first line was whole */
+        return 0; /* killed before its first line was complete */
     if (!reader)
         fail_msg("%s", err.text);
     check_printed(reader, printed);
@@ -188,7 +188,7 @@ static size_t check(const char *dir, const struct strbuf *printed)
     return count;
 }
 
-/* How many bytes the first `lines` lines have. */
+/* Returns the number of bytes of the first `lines` lines. */
 static size_t length_of(const char *text, long lines)
 {
     const char *at = text;
@@ -223,7 +223,7 @@ TEST(kill_at_any_instant)
         assert_int_equal(file_remove_tree(dir, NULL), 0);
     }
     print_message("killed before the first event %zu, early %zu, late %zu times\n", reached[0], reached[1], reached[2]);
-    assert_true(reached[1] > 0 && reached[2] > 0); /* else the instants say nothing */
+    assert_true(reached[1] > 0 && reached[2] > 0); /* otherwise the instants prove nothing */
     assert_int_equal(file_remove_tree(base, NULL), 0);
     for (size_t i = 0; i < write_count; i++)
         free(writes[i].path);

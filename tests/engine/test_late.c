@@ -1,5 +1,5 @@
-/* Time, swept and on real threads: a deadline at every microsecond, a late thread at every moment of the next turn, and
- * threads of the pool that hang past their turn. Late results that need no sweep are in tests/cases/late.case. */
+/* Tests time, in sweeps and on real threads: a deadline at every microsecond, a late thread at every moment of the next
+ * turn, and pool threads that outlive their turn. tests/cases/late.case has the late results that need no sweep. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -15,7 +15,7 @@ static struct fake_answer *answer(struct turn_rig *rig)
     return fake_provider_answer(rig->model);
 }
 
-/* A tool with ten seconds that takes `takes_s`. */
+/* A tool with a limit of ten seconds that takes `takes_s`. */
 static void init_slow(struct turn_rig *rig, struct fake_tool *slow, double takes_s)
 {
     turn_rig_init(rig);
@@ -70,8 +70,8 @@ static char *second_turn(const struct turn_rig *rig)
     return strbuf_detach(&text, NULL);
 }
 
-/* A turn that leaves a thread behind which comes back `takes_s` after it began, and a second one of ten seconds that
- * uses the same tool and the same ids. */
+/* Runs a turn that leaves a thread behind, which returns `takes_s` after it began, and then a second turn of ten
+ * seconds that uses the same tool and the same ids. */
 static char *run_two_turns(double takes_s, size_t *lates)
 {
     struct turn_rig rig;
@@ -118,7 +118,7 @@ TEST(late_thread_of_one_turn_touches_nothing_of_the_next)
 
 /* ---- on the pool ---- */
 
-/* Time does not pass by itself while a thread is out, so it is pushed on once the thread is there. */
+/* Virtual time does not advance while a thread is out, so the test advances it when the thread is back. */
 struct pool_turn {
     struct turn_rig rig;
     struct fake_tool tool;
@@ -151,7 +151,7 @@ static void stop_loop(void *data)
     loop_stop(data);
 }
 
-/* A turn whose tool hangs on its thread past its ten seconds; gives out when the turn has ended. */
+/* Runs a turn whose tool hangs on its thread past its ten seconds. Sets when the turn ended. */
 static void run_hanging(struct pool_turn *turn)
 {
     *turn = (struct pool_turn){.sink = {.event = hear}};
@@ -187,7 +187,7 @@ static void end_hanging(struct pool_turn *turn)
     fake_tool_release(&turn->tool);
 }
 
-TEST(thread_that_hangs_past_its_turn_is_suppressed_when_it_comes_back)
+TEST(thread_that_outlives_its_turn_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);
@@ -205,13 +205,13 @@ static void let_go(struct fake_provider *provider, const struct model_request *r
     fake_tool_let_go(&turn->tool);
 }
 
-TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
+TEST(thread_that_returns_in_the_next_turn_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);
     turn.rig.model->asked = let_go;
     turn.rig.model->asked_data = &turn;
-    answer(&turn.rig)->takes_us = SECONDS(1); /* time passes only once the thread is back */
+    answer(&turn.rig)->takes_us = SECONDS(1); /* time advances only when the thread is back */
     answer(&turn.rig)->text = "two";
     turn_rig_turn(&turn.rig, "next");
     turn_rig_run(&turn.rig);
@@ -221,7 +221,7 @@ TEST(thread_that_comes_back_in_the_next_turn_is_suppressed)
     end_hanging(&turn);
 }
 
-TEST(thread_that_comes_back_after_the_session_is_suppressed)
+TEST(thread_that_returns_after_the_session_is_suppressed)
 {
     struct pool_turn turn;
     run_hanging(&turn);

@@ -1,5 +1,5 @@
-/* Memory and the context pack are loaded side by side: each is held until the other has begun too. Were they loaded one
- * after the other, the first would wait in vain. */
+/* Tests that memory and the context pack load in parallel: each waits until the other has begun. Loaded one after the
+ * other, the first would wait forever. */
 
 #include "base/mem.h"
 #include "event/store.h"
@@ -37,7 +37,7 @@ static void meet(enum side side)
     pthread_mutex_unlock(&meeting.lock);
 }
 
-/* What loading memory begins with, and what loading the pack does. */
+/* Called at the start of loading memory, and at the start of loading the pack. */
 typedef int prepare_statement(void *db, const char *sql, int len, void **statement, const char **tail);
 prepare_statement sqlite3_prepare_v2;
 

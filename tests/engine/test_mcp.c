@@ -1,5 +1,5 @@
-/* Whole turns with the tools of a real server: the one for files that everybody has, in real time, because it is a
- * process of its own. */
+/* Tests whole turns with the tools of the real MCP filesystem server, in real time, because it is a process of its own.
+ */
 
 #include "base/beneath.h"
 #include "base/mem.h"
@@ -18,7 +18,7 @@ struct stage {
     struct mcp_spec spec;
     struct mcp_specs specs;
     const char *argv[4];
-    const char *answers; /* to the questions in their order, a letter each: y, n */
+    const char *answers; /* answers to the questions in order, one letter each: y, n */
 };
 
 static void turn_ended(void *data)
@@ -95,12 +95,12 @@ TEST(a_denied_write_and_an_approved_one)
     assert_string_equal(turn_check_outcome(&stage.rig, "e1"), "result");
     check_file(&stage, "a.txt", "alpha\nBETA\ngamma\n");
     check_file(&stage, "c.txt", "new\n");
-    /* What was asked about the edit is its diff, before anything was written. */
+    /* The question about the edit shows its diff before anything is written. */
     const struct event *proposed = turn_rig_event(&stage.rig, EVENT_WRITE_PROPOSED, 2);
     assert_non_null(strstr(event_json(proposed, "files"), "-beta\\n+BETA"));
     assert_int_equal(turn_rig_count(&stage.rig, EVENT_CHECKPOINT_SAVED), 2);
     assert_int_equal(turn_rig_count(&stage.rig, EVENT_WRITE_APPLIED), 2);
-    /* Two reads of a trusted server go together. */
+    /* Two reads of a trusted server run in parallel. */
     const struct event *waves = turn_rig_event(&stage.rig, EVENT_WAVES_PLANNED, 0);
     assert_non_null(strstr(event_json(waves, "waves"), "\"mode\":\"parallel\",\"calls\":[\"r1\",\"r2\"]"));
     end(&stage);

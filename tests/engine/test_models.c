@@ -1,5 +1,5 @@
-/* The model is changed in the middle of a session: from the next request on another one is asked with everything that
- * was said, the journal tells it, and a session that is gone on with asks it again. */
+/* Tests changing the model in the middle of a session: the next request goes to the new model with the full
+ * conversation, the journal records the change, and a resumed session uses the same model. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -14,7 +14,7 @@ struct stage {
     struct model_source source;
     struct fake_provider *other; /* the newest that was opened */
     int opened;
-    const char *text; /* that it answers with */
+    const char *text; /* text of its answers */
 };
 
 static struct provider *open_other(struct model_source *source, const char *name, struct err *err)
@@ -98,7 +98,7 @@ TEST(unknown_and_current_models_are_refused)
     stage_end(&stage);
 }
 
-/* While the first answers: it is let finish, and the next step is the other's. */
+/* The first model may finish its answer; the next step goes to the other. */
 TEST(a_change_within_a_turn_applies_to_the_next_step)
 {
     struct stage stage;
@@ -119,7 +119,7 @@ TEST(a_change_within_a_turn_applies_to_the_next_step)
     stage_end(&stage);
 }
 
-/* Canceled while the first still answers: it is the first that is canceled. */
+/* Canceled while the first model answers: the request to the first model is canceled. */
 TEST(cancel_reaches_the_model_of_the_open_request)
 {
     struct stage stage;
@@ -177,7 +177,7 @@ TEST(resumed_session_keeps_the_model)
     assert_int_equal(turn_rig_count(&second.rig, EVENT_MODEL_CHANGED), 0);
     release_resumed(&second);
 
-    /* The user named one: then it is that, and the journal says so. */
+    /* The user named a model: the session uses it, and the journal has it. */
     stage_init(&second);
     second.rig.config.model_chosen = true;
     resume(&second, bytes, len);

@@ -1,5 +1,5 @@
-/* Answers that are too much: none of it runs, nothing of it fills the journal, and the loop is not kept busy. The meter
- * of the loop (core/base/loop_meter.h) is on, so the largest answers that are taken are tried too. */
+/* Tests answers that are too large: none of their calls run, they do not fill the journal, and they do not block the
+ * loop. The meter of the loop (core/base/loop_meter.h) is on, so the test also sends the largest accepted answers. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -40,7 +40,7 @@ static void begin(struct turn_rig *rig)
     turn_rig_open(rig);
 }
 
-/* It failed at once, for good, and nothing of it was done. */
+/* The request failed at once and finally, and none of its calls ran. */
 static void check_refused(struct turn_rig *rig, const char *why)
 {
     turn_rig_turn(rig, "go");
@@ -56,7 +56,7 @@ static void check_refused(struct turn_rig *rig, const char *why)
     turn_check_end(rig);
 }
 
-TEST(more_calls_than_an_answer_may_have_fail_and_none_runs)
+TEST(too_many_calls_fail_and_none_runs)
 {
     static const size_t counts[] = {MODEL_CALLS_MAX + 1, 5000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -67,7 +67,7 @@ TEST(more_calls_than_an_answer_may_have_fail_and_none_runs)
     }
 }
 
-TEST(as_many_calls_as_an_answer_may_have_all_run)
+TEST(the_maximum_of_calls_all_run)
 {
     for (int same = 0; same < 2; same++) {
         struct turn_rig rig;
@@ -80,7 +80,7 @@ TEST(as_many_calls_as_an_answer_may_have_all_run)
     }
 }
 
-TEST(longer_text_than_an_answer_may_hold_fails)
+TEST(too_long_text_fails)
 {
     struct turn_rig rig;
     CLEANUP(free) char *text = fill(MODEL_BYTES_MAX + 100, "All work and no play. ");
@@ -93,7 +93,7 @@ TEST(longer_text_than_an_answer_may_hold_fails)
     check_refused(&rig, "exceeds 2 MB");
 }
 
-TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
+TEST(arguments_of_too_many_values_fail)
 {
     struct turn_rig rig;
     CLEANUP(free) char *values = fill((size_t)2 * (MODEL_VALUES_MAX + 1), "1,");
@@ -103,10 +103,11 @@ TEST(arguments_of_more_values_than_an_answer_may_hold_fail)
     check_refused(&rig, "more than 20000 values");
 }
 
-/* The largest answers that are taken: the meter is what looks at them. */
-TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
+/* The largest accepted answers: the meter checks them. */
+TEST(largest_accepted_answers_do_not_block_the_loop)
 {
-    CLEANUP(free) char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* in the record 12 for 8 */
+    CLEANUP(free)
+    char *text = fill(MODEL_BYTES_MAX / 12 * 8 - 200, "x\t\"\\\n\xc3\xa4 "); /* the record has 12 bytes for 8 */
     CLEANUP(free) char *controls = fill(MODEL_BYTES_MAX / 6 - 100, "\x7f");
     CLEANUP(free) char *del = xasprintf("{\"path\":\"del.txt\",\"content\":\"%s\"}", controls);
     CLEANUP(free) char *content = fill(MODEL_BYTES_MAX - 100, "some words\\n");
@@ -132,7 +133,8 @@ TEST(largest_answers_that_are_taken_do_not_keep_the_loop)
     }
 }
 
-/* Pieces are journaled as they come, and again with the answer. Of a long one only the beginning is told twice. */
+/* Deltas are recorded as they arrive, and again with the answer. Of a long one, only the beginning is recorded twice.
+ */
 TEST(pieces_of_a_long_answer_are_journaled_up_to_a_limit)
 {
     enum { PIECES = 200 };

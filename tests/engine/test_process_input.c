@@ -1,5 +1,5 @@
-/* Typing into programs, and ending them, by key: recorded before it is done, refused with a sentence where it cannot
- * be. */
+/* Tests typing into programs and killing them by key: recorded before it is done, refused with a reason if it cannot be
+ * done. */
 
 #include "base/mem.h"
 #include "support/fake_tools.h"
@@ -9,11 +9,11 @@
 #include "workspace/program_control.h"
 #include <string.h>
 
-/* Whoever owns programs: notes what it is told, and what the journal said by then. */
+/* A fake owner of programs: records its calls and the number of events at that time. */
 struct fake_programs {
     struct program_control control;
     struct turn_rig *rig;
-    const char *busy; /* why nothing can be typed; NULL: it can be */
+    const char *busy; /* why the program takes no input; NULL: it takes input */
     bool hides;
     struct strbuf log;
 };
@@ -114,7 +114,7 @@ TEST(input_is_recorded_before_it_is_written)
     process_input_end(&typing);
 }
 
-/* A password is the program's alone; a key is no text. */
+/* A password goes only to the program; a key is not recorded as text. */
 TEST(input_without_echo_is_not_recorded)
 {
     struct process_input typing;
@@ -184,14 +184,14 @@ TEST(input_is_refused_without_programs)
     struct process_input typing;
     process_input_init(&typing);
     start(&typing);
-    typing.rig.config.programs = NULL; /* as in a session that is resumed where no program can be run */
+    typing.rig.config.programs = NULL; /* as in a resumed session without a sandbox */
     assert_string_equal(type(&typing, "p1", "x\n"), "this session runs no programs");
     assert_string_equal(kill_it(&typing, "p1"), "this session runs no programs");
     process_input_end(&typing);
 }
 
-/* A session that was cut short had programs: they did not survive it, and the journal says so before anything else. */
-TEST(programs_of_a_session_that_was_cut_short_have_ended)
+/* The programs of an interrupted session did not survive it; the resumed journal starts with that. */
+TEST(programs_of_an_interrupted_session_have_ended)
 {
     static const char recorded[] =
         "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"

@@ -1,5 +1,5 @@
-/* Calls that wait for a thread of the pool: the wait is not the tool's time, but it is not endless either, and what
- * timed out before it began never begins. The pool of this program has two threads. */
+/* Tests calls that wait for a thread of the pool: the wait does not count as the tool's time, but it has a limit, and a
+ * call that timed out before its start never starts. The pool of this program has two threads. */
 
 #include "base/mem.h"
 #include "support/event_json.h"
@@ -18,7 +18,7 @@ static struct {
     bool let_go_first;
 } test;
 
-/* Both threads are taken and the third call is in the queue: now time passes. */
+/* Both threads are busy and the third call is in the queue: now time passes. */
 static void when_all_hang(struct loop_task *task)
 {
     if (atomic_load(&test.hang.executions) < 2 || turn_rig_count(&test.rig, EVENT_TOOL_STARTED) < 3) {

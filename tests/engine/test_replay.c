@@ -1,5 +1,5 @@
-/* A recorded session, run again on the same files: nothing departs, however it ended, and the recording stays as it
- * was. */
+/* Tests running a recorded session again on the same files: no divergence, however the recording ended, and the
+ * recording stays unchanged. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -30,7 +30,7 @@ TEST(replay_on_the_same_files_does_not_diverge)
     made_release(&made);
 }
 
-TEST(recording_is_left_as_it_was)
+TEST(recording_is_not_changed)
 {
     struct made made;
     struct again again;
@@ -56,7 +56,7 @@ TEST(recorded_end_by_budget_ends_by_budget_again)
     made.rig.model->repeat_last = true;
     turn_check_open(&made.rig, made.path);
     fake_answer_call(replay_answer(&made.rig), "l", "look", "{}");
-    turn_rig_turn(&made.rig, "for ever");
+    turn_rig_turn(&made.rig, "endless");
     assert_string_equal(turn_check_finished(&made.rig)->status, "budget");
     again_init(&again, made.path);
     again_copy_files(&again);
@@ -84,7 +84,7 @@ TEST(recorded_end_by_a_failing_model_fails_again)
     made_release(&made);
 }
 
-/* Stopped while the model is asked for its second answer, which never comes: by the user, or by the clock. */
+/* The user or the deadline stops the turn while the model works on its second answer, which never comes. */
 static void record_stopped(struct made *made, bool cancel)
 {
     made_init(made);
@@ -164,7 +164,7 @@ TEST(turn_canceled_at_a_question_ends_so_again)
     made_release(&made);
 }
 
-/* A text of so many characters, as a member of an object. */
+/* A text of this many characters, as a member of an object. */
 static char *long_output(size_t chars)
 {
     struct strbuf text = STRBUF_INIT;
@@ -181,7 +181,7 @@ static void print_page(struct tool_run *run, struct tool_reply *reply)
     tool_reply_page(reply, long_output(3500));
 }
 
-TEST(long_page_of_a_tool_that_is_not_here_is_answered_whole)
+TEST(long_page_of_a_missing_tool_is_answered_in_full)
 {
     static const struct tool prints = {.spec = {.name = "prints",
                                                 .description = "",
@@ -207,7 +207,7 @@ TEST(long_page_of_a_tool_that_is_not_here_is_answered_whole)
     made_release(&made);
 }
 
-/* Short strings, but so many of them that the whole is kept as an artifact. */
+/* Short strings, but so many of them that the result becomes an artifact. */
 static char *many_lines(void)
 {
     struct strbuf text = STRBUF_INIT;
@@ -218,7 +218,7 @@ static char *many_lines(void)
     return strbuf_detach(&text, NULL);
 }
 
-TEST(artifact_of_a_tool_that_is_not_here_is_named_again)
+TEST(artifact_of_a_missing_tool_is_named_again)
 {
     struct made made;
     struct again again;

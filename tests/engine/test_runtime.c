@@ -1,5 +1,5 @@
-/* Programs of a turn, in real sandboxes: what is told of them and in which order, what ends them, and that nothing is
- * left. */
+/* Tests programs of a turn in real sandboxes: their events and the order of these, what ends them, and that no process
+ * is left. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -21,7 +21,7 @@ static int set_up(void **state)
 
 #define RUNTIME_TEST(NAME) TEST_WITH(NAME, set_up, runtime_rig_tear_down)
 
-/* "sleep …", for a time that no other run of this test sleeps for. */
+/* "sleep …", with a time that no other run of this test uses. */
 static const char *sleeper(void)
 {
     static char text[40];
@@ -29,7 +29,7 @@ static const char *sleeper(void)
     return text;
 }
 
-/* Calls for a command that ends with it. */
+/* Calls for a command that ends with its call. */
 static void call_sleeper(const char *call, const char *before, const char *behind)
 {
     CLEANUP(free) char *arguments = xasprintf("{\"command\":\"%s%s\"%s}", before, sleeper(), behind);
@@ -46,7 +46,7 @@ RUNTIME_TEST(a_command_returns_its_output_and_exit_code)
 {
     turn_rig_file(&rig.turn, "mine.txt", "the user's\n");
     runtime_rig_open(&rig);
-    assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP), 0); /* nothing is made before it is needed */
+    assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP), 0); /* nothing is created before the first use */
     runtime_rig_call(&rig, "c1", "workspace_exec",
                      "{\"command\":\"echo out; echo err >&2; echo r > out/r.txt; ls ..; exit 3\",\"cwd\":\"work\"}");
     runtime_rig_turn(&rig);
@@ -67,7 +67,7 @@ RUNTIME_TEST(a_command_returns_its_output_and_exit_code)
     assert_true(now->workspace_state.limit == EVENT_NULL_INT);
     expect_before(EVENT_WORKSPACE_OP, EVENT_TOOL_FINISHED, "c1");
     expect_before(EVENT_TOOL_OUTPUT, EVENT_TOOL_FINISHED, "c1");
-    /* What it printed stands before the record of its run. */
+    /* The output comes before the record of its run. */
     assert_true(turn_check_place(&rig.turn, EVENT_TOOL_OUTPUT, NULL, 1) <
                 turn_check_place(&rig.turn, EVENT_WORKSPACE_OP, NULL, 1));
     expect_before(EVENT_WORKSPACE_STATE, EVENT_TOOL_FINISHED, "c1");
@@ -90,7 +90,8 @@ RUNTIME_TEST(long_output_is_kept_whole)
     assert_non_null(strstr(runtime_rig_result(&rig, "c2"), "first"));
 }
 
-/* More than the memory that is spent on it: its answer has both ends and the true length, its artifact all of it. */
+/* More output than the memory limit: the result has its beginning, its end and the true length; the artifact has all of
+ * it. */
 RUNTIME_TEST(a_flood_is_kept_whole)
 {
     runtime_rig_open(&rig);
@@ -270,7 +271,7 @@ RUNTIME_TEST(run_code_runs_every_block)
     assert_non_null(strstr(runtime_rig_error(&rig, "c3"), "no code: set"));
 }
 
-/* It is the call that failed, not a program that ended. */
+/* The call failed; no program ended. */
 RUNTIME_TEST(a_failing_engine_is_reported)
 {
     static const char dead[] = "{\"dead\":{\"argv\":[\"{harness}\"],\"program\":{\"argv\":[\"sh\",\"-c\","
@@ -317,7 +318,7 @@ RUNTIME_TEST(commands_outside_the_allow_list_are_refused)
     assert_int_equal(turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, 0)->workspace_state.limit, 1 << 20);
 }
 
-/* Python and bash run whatever they are told, so the list is about them too. */
+/* Python and bash run any command in their input, so the command list covers them too. */
 RUNTIME_TEST(command_lists_cover_run_code)
 {
     static const char *const allow[] = {"echo", "python3", NULL};
@@ -333,7 +334,7 @@ RUNTIME_TEST(command_lists_cover_run_code)
     assert_string_equal(runtime_rig_of(&rig, "c1", "output"), "42\n");
     assert_non_null(strstr(runtime_rig_error(&rig, "c2"), "\"bash\" can start other commands"));
     assert_non_null(strstr(runtime_rig_error(&rig, "c2"), "workspace_exec"));
-    runtime_rig_error(&rig, "c3"); /* and nothing of it has run */
+    runtime_rig_error(&rig, "c3"); /* and none of it has run */
     assert_string_equal(runtime_rig_of(&rig, "c4", "files[0].name"), "");
     runtime_rig_release(&rig);
 
@@ -345,8 +346,7 @@ RUNTIME_TEST(command_lists_cover_run_code)
     assert_non_null(strstr(runtime_rig_error(&rig, "c1"), "\"python3\" is denied"));
 }
 
-/* Variables that the user has for every program: a call's own go before them, and with a policy none decides what runs.
- */
+/* The user's variables apply to every program. Those of a call override them. A policy of none allows every command. */
 RUNTIME_TEST(configured_variables_reach_all_programs)
 {
     static const char *const vars[] = {"A=a", "B=b", "WORK_DIR=w", "PATH=/usr/bin:/x", NULL};
@@ -377,13 +377,13 @@ RUNTIME_TEST(a_missing_variable_is_reported)
     rig.options.env_missing = "MY_TOKEN";
     runtime_rig_open(&rig);
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"true\"}");
-    runtime_rig_call(&rig, "c2", "collect_outputs", "{}"); /* which runs none */
+    runtime_rig_call(&rig, "c2", "collect_outputs", "{}"); /* an engine without programs */
     runtime_rig_turn(&rig);
     assert_non_null(strstr(runtime_rig_error(&rig, "c1"), "$MY_TOKEN is not set"));
     runtime_rig_result(&rig, "c2");
 }
 
-/* ---- where nothing holds a program ---- */
+/* ---- without isolation ---- */
 
 static void call_unheld(void)
 {
@@ -407,7 +407,7 @@ RUNTIME_TEST(programs_without_a_sandbox_need_approval)
         assert_string_equal(turn_check_outcome(&rig.turn, *call), "denied:write_denied");
     assert_int_equal(rig.turn.questions, 4);
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_WORKSPACE_OP),
-                     1); /* made for typing, where nothing is to type to */
+                     1); /* created for input, but without an input to write to */
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_STARTED), 0);
 }
 
@@ -420,11 +420,11 @@ RUNTIME_TEST(programs_without_a_sandbox_run_if_allowed)
     assert_string_equal(runtime_rig_of(&rig, "c2", "output"), "ran\n");
     assert_string_equal(runtime_rig_of(&rig, "c3", "stdout"), "ran\n");
     assert_string_equal(runtime_rig_of(&rig, "c4", "status"), "running");
-    assert_int_equal(rig.turn.questions, 4); /* typing is part of what was allowed */
+    assert_int_equal(rig.turn.questions, 4); /* the rule includes typing */
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 1);
 }
 
-/* A session that was killed with a program in it, gone on with: the model remembers its name, so no other gets it. */
+/* A session that was killed while a program ran and then resumed: the program's name stays taken. */
 RUNTIME_TEST(names_are_not_given_twice)
 {
     static const char recorded[] =
@@ -449,7 +449,8 @@ RUNTIME_TEST(names_are_not_given_twice)
     journal_reader_free(reader);
 }
 
-/* The newest of a flood is told, so that what it asks at last can be answered: and what is typed then is echoed. */
+/* The newest part of a flood is recorded, so that the last question of a program can be answered; the echo of that
+ * input too. */
 static bool asks_at_last(struct runtime_rig *r)
 {
     size_t count = turn_rig_count(&r->turn, EVENT_PROGRAM_OUTPUT);
@@ -486,5 +487,5 @@ RUNTIME_TEST(a_full_workspace_ends_the_program)
     runtime_rig_turn(&rig);
     assert_non_null(strstr(runtime_rig_of(&rig, "c1", "error"), "the workspace is full: it has ")); /* once */
     assert_string_equal(runtime_rig_of(&rig, "c1", "warning"), "");
-    runtime_rig_error(&rig, "c2"); /* nothing more is put there */
+    runtime_rig_error(&rig, "c2"); /* nothing is added after that */
 }

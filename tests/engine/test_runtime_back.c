@@ -1,4 +1,4 @@
-/* The way from a turn's workspace back into the project, which is a write like any other. In real sandboxes. */
+/* Tests copying files from a turn's workspace into the project, which is a write like any other. In real sandboxes. */
 
 #include "base/mem.h"
 #include "support/event_json.h"
@@ -44,7 +44,7 @@ RUNTIME_TEST(approved_files_are_copied_back)
     assert_string_equal(one, "b\n");
     const struct event *proposed = turn_rig_event(&rig.turn, EVENT_WRITE_PROPOSED, 0);
     assert_non_null(strstr(event_json(proposed, "files"), "-old"));
-    assert_null(strstr(event_json(proposed, "files"), "res/s")); /* what would not change is not asked about */
+    assert_null(strstr(event_json(proposed, "files"), "res/s")); /* an unchanged file needs no approval */
     assert_string_equal(runtime_rig_of(&rig, "c2", "paths[1]"), "res/d/b.txt");
     assert_string_equal(runtime_rig_of(&rig, "c3", "unchanged"), "true");
     assert_int_equal(rig.turn.questions, 2);
@@ -54,7 +54,7 @@ RUNTIME_TEST(approved_files_are_copied_back)
     assert_true(st.st_mode & S_IXUSR);
 }
 
-/* A record must stay readable and a question must fit a screen, whatever a program made. The bytes are all written. */
+/* A record must stay readable and a question must fit a screen, for every program. All bytes are written. */
 RUNTIME_TEST(a_question_about_much_is_short)
 {
     rig.turn.answer = turn_rig_say_yes;
@@ -81,7 +81,7 @@ static void expect_file(const char *path, const char *text)
     assert_string_equal(got, text);
 }
 
-/* Of several each folder keeps its name; a link is brought back as what was named, with what it leads to. */
+/* With several results each keeps its folder. A link is copied under its own name, with the content of its target. */
 RUNTIME_TEST(folders_and_links_keep_their_names)
 {
     rig.turn.answer = turn_rig_say_yes;
@@ -106,7 +106,7 @@ RUNTIME_TEST(folders_and_links_keep_their_names)
     CLEANUP(free) char *path = scratch_path(&rig.turn.scratch, "work/links/report");
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & S_IXUSR, 0); /* what it leads to decides, not the link */
+    assert_int_equal(st.st_mode & S_IXUSR, 0); /* the target decides, not the link */
 }
 
 RUNTIME_TEST(a_denial_copies_nothing)
@@ -146,7 +146,7 @@ RUNTIME_TEST(bad_sources_and_targets_are_refused)
     assert_int_equal(rig.turn.questions, 0);
 }
 
-/* What cannot be read does not go missing in silence: who is asked and who asked for it are told. */
+/* Unreadable files are reported to the user and to the model. */
 RUNTIME_TEST(skipped_entries_are_reported)
 {
     turn_rig_file(&rig.turn, "same/x", "x\n");
@@ -175,8 +175,8 @@ RUNTIME_TEST(skipped_entries_are_reported)
 RUNTIME_TEST(unreadable_files_are_reported)
 {
     rig.turn.answer = turn_rig_say_yes;
-    runtime_rig_open(&rig); /* the end of a test releases an open rig only */
-    if (geteuid() == 0)     /* nothing is shut to root */
+    runtime_rig_open(&rig); /* the teardown of a test releases only an open rig */
+    if (geteuid() == 0)     /* root can read everything */
         skip();
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"echo x > out/x; echo y > out/y; chmod 0 out/y\"}");
     runtime_rig_call(&rig, "c2", "bring_back", "{\"from\":\"out\",\"to\":\"res/\"}");
@@ -187,7 +187,7 @@ RUNTIME_TEST(unreadable_files_are_reported)
     assert_string_equal(runtime_rig_error(&rig, "c3"), "cannot bring back out/y (Permission denied)");
 }
 
-/* A name that is there is that file, whatever it would fit as a pattern; of a choice what is common stays behind. */
+/* The name of an existing file is that file, even if it is also a pattern. A brace pattern drops the common folder. */
 RUNTIME_TEST(an_existing_name_beats_its_meaning_as_a_pattern)
 {
     rig.turn.answer = turn_rig_say_yes;
@@ -210,7 +210,7 @@ RUNTIME_TEST(an_existing_name_beats_its_meaning_as_a_pattern)
     expect_file("n5/l", "l\n");
     expect_file("n6/out/p/l", "l\n");
     CLEANUP(free) char *record = turn_rig_read(&rig.turn, "n6/metadata.json");
-    assert_null(record); /* it is ours, and nobody's result */
+    assert_null(record); /* an internal file, not a result */
     const char *left = runtime_rig_of(&rig, "c6", "left_out");
     assert_non_null(strstr(left, "out/p/dangling (it is a dangling link)"));
     assert_non_null(strstr(left, "(its name is not UTF-8; bring it back in a separate call)"));

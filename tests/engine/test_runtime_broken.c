@@ -50,11 +50,11 @@ RUNTIME_TEST(files_in_the_way_of_workspace_folders_are_moved)
     assert_string_equal(runtime_rig_of(&rig, "c5", "staged"), "true");
     assert_string_equal(runtime_rig_of(&rig, "c6", "output"), "one\n");
     expect_warning("c6", "skills blocked a folder and was renamed to skills.1");
-    expect_warning("c7", ""); /* it is a folder all the same */
+    expect_warning("c7", ""); /* it is still a folder */
     assert_string_equal(runtime_rig_of(&rig, "c8", "output"), "one\n");
 }
 
-/* Where code is put, too. */
+/* The same in the folder for code. */
 RUNTIME_TEST(code_finds_its_folder)
 {
     static const char *const kinds[] = {"rm -rf src; echo x > src", "rm -rf src; ln -s /etc src",
@@ -79,7 +79,7 @@ RUNTIME_TEST(code_finds_its_folder)
     }
 }
 
-/* What killed a block, and what it left, is told of it. */
+/* A result names what killed a block, and what the block left. */
 RUNTIME_TEST(signals_and_leftover_processes_of_code_are_reported)
 {
     runtime_rig_open(&rig);
@@ -134,7 +134,7 @@ RUNTIME_TEST(links_are_resolved_by_the_paths_of_programs)
     assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "path escapes workspace"));
 }
 
-/* A file that no room was left for is not binary: nobody looked at it. */
+/* A file that exceeded the size limit is not called binary: it was not read. */
 RUNTIME_TEST(files_beyond_the_limit_are_marked_as_not_shown)
 {
     runtime_rig_open(&rig);

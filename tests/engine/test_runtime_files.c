@@ -1,4 +1,4 @@
-/* Files of a turn's workspace: what may go in, what comes out, artifacts and skills. In real sandboxes. */
+/* Tests files of a turn's workspace: inputs, results, artifacts and skills. In real sandboxes. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -24,7 +24,7 @@ static void link_to(const char *target, const char *path)
     assert_int_equal(symlink(target, at), 0);
 }
 
-/* ---- what goes in ---- */
+/* ---- inputs ---- */
 
 RUNTIME_TEST(the_project_may_be_staged)
 {
@@ -70,8 +70,8 @@ RUNTIME_TEST(files_outside_the_project_are_not_staged)
     runtime_rig_error(&rig, "c3");
     assert_non_null(strstr(runtime_rig_error(&rig, "c4"), "use mode copy"));
     assert_string_equal(runtime_rig_of(&rig, "c5", "staged"), "true");
-    assert_null(
-        strstr(runtime_rig_of(&rig, "c6", "output"), "key\n")); /* the link stayed a link, and leads nowhere there */
+    assert_null(strstr(runtime_rig_of(&rig, "c6", "output"),
+                       "key\n")); /* the link stayed a link, and its target does not exist there */
 }
 
 RUNTIME_TEST(inputs_go_to_the_named_folder)
@@ -118,7 +118,7 @@ RUNTIME_TEST(folders_of_the_config_may_be_staged)
     assert_string_equal(runtime_rig_of(&rig, "c2", "output"), "1,2\n");
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 RUNTIME_TEST(outputs_are_collected_and_saved_as_artifacts)
 {
@@ -176,7 +176,7 @@ RUNTIME_TEST(saving_an_artifact_is_recorded)
     assert_string_equal(turn_check_json(&rig.turn, failed->workspace_op.attrs, "path"), "out/b.txt");
 }
 
-/* What a long answer names can be read and staged as it names it. */
+/* A path in a long result can be read and staged under that name. */
 RUNTIME_TEST(a_long_output_is_an_artifact)
 {
     runtime_rig_open(&rig);
@@ -202,7 +202,7 @@ RUNTIME_TEST(a_long_output_is_an_artifact)
     runtime_rig_error(&rig, "c7");
 }
 
-/* What a program left that leads nowhere or is no file hides nothing of the rest. */
+/* Dangling links and special files do not hide the other files. */
 RUNTIME_TEST(pipes_and_dangling_links_are_listed_as_skipped)
 {
     runtime_rig_open(&rig);
@@ -223,7 +223,7 @@ RUNTIME_TEST(pipes_and_dangling_links_are_listed_as_skipped)
     assert_string_equal(runtime_rig_of(&rig, "c3", "skipped[0].why"), "it is a FIFO, not a file");
 }
 
-/* Nobody who writes to a FIFO is woken, whoever looks at it. */
+/* Looking at a FIFO does not wake its writers. */
 RUNTIME_TEST(a_writer_is_not_woken)
 {
     runtime_rig_open(&rig);
@@ -240,7 +240,7 @@ RUNTIME_TEST(a_writer_is_not_woken)
     assert_string_equal(runtime_rig_of(&rig, "c5", "output"), "x\n");
 }
 
-/* One that is too large for a collection hinders none of the others. */
+/* A file that is too large for a collection does not exclude the others. */
 RUNTIME_TEST(too_large_files_are_not_saved)
 {
     runtime_rig_open(&rig);
@@ -254,7 +254,7 @@ RUNTIME_TEST(too_large_files_are_not_saved)
     assert_non_null(strstr(runtime_rig_of(&rig, "c2", "skipped[0].why"), "use save_artifact"));
 }
 
-/* Two at once are the first that need the workspace; and what did not change is not told again. */
+/* Two parallel calls need the workspace first; an unchanged file is not reported again. */
 RUNTIME_TEST(reads_side_by_side)
 {
     runtime_rig_open(&rig);
@@ -330,7 +330,7 @@ RUNTIME_TEST(skills_are_listed_loaded_and_run)
     assert_string_equal(turn_check_json(&rig.turn, event_json(now, "outputs"), "[0].name"), "out/words.txt");
 }
 
-/* What one stream does not need the other gets; what is not shown is kept. */
+/* Space that one stream leaves unused goes to the other. The omitted part is in an artifact. */
 RUNTIME_TEST(long_output_of_a_skill_is_kept)
 {
     make_skill();
@@ -373,7 +373,7 @@ RUNTIME_TEST(links_of_a_skill_do_not_lead_outside)
     assert_string_equal(runtime_rig_of(&rig, "c2", "stdout"), "");
 }
 
-/* Read-only is more than the bits of a mode, which a program may set. Links within a skill are part of it. */
+/* Read-only is more than mode bits, which a program may change. It includes links within a skill. */
 RUNTIME_TEST(programs_cannot_change_a_skill)
 {
     make_skill();

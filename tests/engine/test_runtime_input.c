@@ -1,5 +1,5 @@
-/* What a program is given: its command, then close its input, by a call and by a key, with a terminal and without.
- * In real sandboxes. */
+/* Tests input of a program: its command, data and end of input, from a call and from a key, with a terminal and
+ * without. In real sandboxes. */
 
 #include "base/mem.h"
 #include "support/runtime_rig.h"
@@ -83,7 +83,7 @@ RUNTIME_TEST(a_key_can_end_the_input_of_a_terminal)
     expect_end();
 }
 
-/* Whoever types behind the end is told so, and nothing is recorded. */
+/* Input after the end is refused and not recorded. */
 RUNTIME_TEST(input_after_the_end_is_refused)
 {
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat; sleep 1000\",\"background\":true}");
@@ -98,7 +98,7 @@ RUNTIME_TEST(input_after_the_end_is_refused)
     assert_int_equal(turn_rig_count(&rig.turn, EVENT_PROGRAM_INPUT), 1);
 }
 
-/* Whatever way a program is named by, what it gets is recorded. */
+/* Every form of a program's name records the same input. */
 RUNTIME_TEST(typed_input_is_recorded)
 {
     runtime_rig_call(&rig, "c1", "workspace_exec", "{\"command\":\"cat\",\"background\":true}");
@@ -111,7 +111,7 @@ RUNTIME_TEST(typed_input_is_recorded)
     assert_string_equal(turn_rig_event(&rig.turn, EVENT_PROGRAM_INPUT, 1)->program_input.text, "b\n");
 }
 
-/* What is too much for a program's arguments is said as what it is. */
+/* An error about arguments names their size. */
 RUNTIME_TEST(a_too_long_command_is_refused)
 {
     CLEANUP(free) char *blanks = xmalloc(200000);

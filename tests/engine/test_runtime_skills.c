@@ -1,4 +1,5 @@
-/* Skills of a turn, in real sandboxes: where they may lead, and what a call of theirs may say. */
+/* Tests skills of a turn, in real sandboxes: where their links may lead, and what the arguments of their calls may be.
+ */
 
 #include "base/mem.h"
 #include "support/runtime_rig.h"
@@ -37,7 +38,7 @@ static void open_project(void)
     runtime_rig_open(&rig);
 }
 
-/* ---- what decides what runs ---- */
+/* ---- the command policy ---- */
 
 RUNTIME_TEST(variables_do_not_choose_programs)
 {
@@ -58,7 +59,7 @@ RUNTIME_TEST(variables_do_not_choose_programs)
     assert_string_equal(runtime_rig_of(&rig, "c3", "output"), "SKILL.md\n");
 }
 
-/* Where nothing is checked there is nothing to keep, and other names are given on in any case. */
+/* Without a check no names need to be kept, and other variables pass in any case. */
 RUNTIME_TEST(other_variables_reach_the_program)
 {
     static const char *const allow[] = {"printenv", NULL};
@@ -83,7 +84,7 @@ RUNTIME_TEST(unchecked_variables_are_free)
     assert_string_equal(runtime_rig_of(&rig, "c1", "stdout"), "/workspace/work:/usr/bin\n");
 }
 
-/* ---- where they lead ---- */
+/* ---- links ---- */
 
 static void expect_nothing_of_priv(void)
 {
@@ -131,7 +132,7 @@ RUNTIME_TEST(a_linked_skills_folder_is_left_out)
     assert_string_equal(runtime_rig_of(&rig, "c1", "left_out[0].name"), ".keyturn/skills");
 }
 
-/* Those of the project are used like any other, and have the first word. */
+/* Skills of the project work the same way and take precedence. */
 RUNTIME_TEST(skills_of_a_project_are_listed_and_run)
 {
     write_skill("work/.keyturn/skills/own", "own");
@@ -156,7 +157,7 @@ RUNTIME_TEST(skills_of_a_project_are_listed_and_run)
     assert_string_equal(runtime_rig_of(&rig, "c4", "stdout"), "near\n");
 }
 
-/* What programs are shown in the place of the copy must be what was staged. */
+/* Programs must see the staged copy. */
 RUNTIME_TEST(a_skill_that_becomes_a_link)
 {
     make_other("other");

@@ -1,5 +1,4 @@
-/* What workspace.state tells of a workspace: the truth about every folder however many files there are, and what
- * changes while programs run. */
+/* Tests workspace.state: correct totals of every folder for any number of files, and changes while programs run. */
 
 #include "base/mem.h"
 #include "support/event_json.h"
@@ -51,7 +50,7 @@ static int64_t number(const char *path, const char *member)
     return json_int(json_get(value, member), -1);
 }
 
-/* How many are listed in a folder and below it. */
+/* Returns how many files are listed in a folder and below it. */
 static int64_t listed_in(const char *folder)
 {
     int64_t count = 0;
@@ -95,7 +94,7 @@ RUNTIME_TEST(no_folder_hides_another)
     assert_int_equal(newest()->count_limit, WORKSPACE_ENTRIES_MAX);
 }
 
-/* Many folders with much in each: all that lie high are there, and each gets its share. */
+/* Many large folders: all upper entries are listed, and each folder gets its share. */
 RUNTIME_TEST(the_list_is_bounded_and_shared)
 {
     runtime_rig_open(&rig);
@@ -107,15 +106,15 @@ RUNTIME_TEST(the_list_is_bounded_and_shared)
         more += json_int(json_get(value, "more"), 0);
     }
     assert_true(count <= 500);
-    assert_int_equal(more, newest()->more); /* each is missed in one folder */
+    assert_int_equal(more, newest()->more); /* each folder lacks one entry */
     assert_int_equal(number("work", "count"), 60 * 82);
     assert_int_equal(number("work/d01", "count"), 81);
     assert_int_equal(number("work/d60", "count"), 81);
     assert_int_equal(number("work/d01", "more") - number("work/d60", "more"), 0);
-    assert_int_equal(newest()->count_limit, EVENT_NULL_INT); /* what has no limit of bytes has none */
+    assert_int_equal(newest()->count_limit, EVENT_NULL_INT); /* without a byte limit the field is missing */
 }
 
-/* Names may be long, and what is recorded is not. */
+/* Names may be long, but the record is bounded. */
 RUNTIME_TEST(long_paths_are_bounded)
 {
     runtime_rig_open(&rig);
@@ -134,12 +133,12 @@ RUNTIME_TEST(entries_have_their_kind_and_target)
     assert_string_equal(json_str(json_get(entry("work/l"), "kind"), ""), "link");
     assert_string_equal(json_str(json_get(entry("work/l"), "target"), ""), "../out/none");
     assert_null(json_get(entry("work/long"), "target"));
-    /* A file with two names is in both folders, and once on the disk. */
+    /* A file with two names is in both folders, but counts once on the disk. */
     assert_int_equal(number("work", "bytes"), 6);
     assert_int_equal(number("out", "bytes"), 6);
 }
 
-/* A folder that a program shut is counted all the same. */
+/* A folder without permissions counts too. */
 RUNTIME_TEST(a_shut_folder_is_counted)
 {
     runtime_rig_open(&rig);
@@ -203,7 +202,7 @@ RUNTIME_TEST(unchanged_state_is_not_emitted)
     assert_int_equal(states(), before);
 }
 
-/* Whatever is looked at and counted, a program that runs finds its folders as it left them. */
+/* Listing and counting leave the folders of a running program unchanged. */
 RUNTIME_TEST(a_running_program_keeps_its_modes)
 {
     rig.options.policy.max_disk_bytes = 100 << 20;
@@ -215,6 +214,6 @@ RUNTIME_TEST(a_running_program_keeps_its_modes)
     runtime_rig_call(&rig, "c3", "workspace_write_stdin",
                      "{\"session_id\":\"p1\",\"submit\":true,\"yield_time_ms\":60000}");
     runtime_rig_turn(&rig);
-    assert_non_null(entry("d")); /* it was looked at */
+    assert_non_null(entry("d")); /* the listing ran */
     assert_non_null(strstr(runtime_rig_of(&rig, "c3", "output"), "mode=0"));
 }

@@ -1,12 +1,12 @@
-/* run_script in a turn: a box is waited for, what the script sends is in the journal as it comes, and the box goes back
- * whatever happens. */
+/* Tests run_script in a turn: a call waits for a sandbox, events of the script are recorded as they arrive, and the
+ * sandbox always goes back to the pool. */
 
 #include "support/event_json.h"
 #include "support/fake_pool.h"
 #include "support/script_rig.h"
 #include "support/test.h"
 
-/* How a script may go. */
+/* How a script can end. */
 
 static void crashes(struct fake_channel *config)
 {
@@ -26,7 +26,7 @@ static void dies(struct fake_channel *config)
     fake_channel_end(config, loop_now_us(config->loop) / 1000 + 10);
 }
 
-/* ---- what comes of it ---- */
+/* ---- outcomes ---- */
 
 SCRIPT_TEST(a_script_that_works)
 {
@@ -72,7 +72,7 @@ SCRIPT_TEST(a_script_that_crashes)
     f->answers = crashes;
     run(f, "{\"script\":\"1/0\"}");
     assert_string_equal(error(f), "ZeroDivisionError: division by zero\nFile \"<script>\", line 3\n  1/0\n");
-    assert_int_equal(f->pool.broken, 1); /* a box in which a script failed serves nobody else */
+    assert_int_equal(f->pool.broken, 1); /* a sandbox in which a script failed is not used again */
 }
 
 SCRIPT_TEST(a_long_traceback_keeps_its_end)
@@ -145,7 +145,7 @@ SCRIPT_TEST(arguments_are_checked)
     assert_int_equal(f->pool.taken, 0);
 }
 
-/* Whatever stands in the environment of a harness: a model has only what somebody declared. */
+/* A model gets only declared secrets, whatever the harness's environment contains. */
 SCRIPT_TEST(undeclared_secrets_are_refused)
 {
     struct script_rig *f = *state;
@@ -162,7 +162,7 @@ SCRIPT_TEST(undeclared_secrets_are_refused)
     assert_int_equal(f->pool.forgotten, 0);
 }
 
-/* ---- no box ---- */
+/* ---- without a sandbox ---- */
 
 SCRIPT_TEST(without_a_pool_scripts_fail)
 {
@@ -192,7 +192,7 @@ SCRIPT_TEST(waiting_for_a_sandbox_is_reported_and_charged)
     assert_string_equal(waiting->tool_output.stream, "progress");
     assert_string_equal(waiting->tool_output.text, "waiting for a sandbox");
     assert_true(f->timeout_s == 8);
-    assert_true(f->named_timeout_s == 10); /* a timeout names what was asked for */
+    assert_true(f->named_timeout_s == 10); /* a timeout message has the requested time */
 }
 
 SCRIPT_TEST(waiting_too_long_is_a_timeout)
@@ -214,7 +214,7 @@ SCRIPT_TEST(a_box_that_comes_at_the_last_moment)
     assert_int_equal(f->pool.given, 1);
 }
 
-/* The least that the schema allows is what a harness takes: the moment that a box takes to come must not spoil it. */
+/* The smallest timeout of the schema works: the time to get a sandbox does not count. */
 SCRIPT_TEST(the_shortest_time_is_enough)
 {
     struct script_rig *f = *state;
@@ -305,7 +305,7 @@ SCRIPT_TEST(nothing_of_a_canceled_script_is_recorded)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 1);
 }
 
-/* ---- again ---- */
+/* ---- replay ---- */
 
 static void works_slowly(struct fake_channel *config)
 {

@@ -1,4 +1,5 @@
-/* run_script with files of the workspace and with tools: what goes with the request, and what the call may do. */
+/* Tests run_script with files of the workspace and with tools: the contents of the request, and the effect of the call.
+ */
 
 #include "support/event_json.h"
 #include "support/fake_pool.h"
@@ -50,12 +51,12 @@ SCRIPT_TEST(an_older_harness_takes_none)
     assert_int_equal(f->pool.broken, 0);
 }
 
-/* ---- tools, and what a call may do ---- */
+/* ---- tools, and the effect of a call ---- */
 
 static struct toolset_tool known[] = {
     {"look", "READ_ONLY"}, {"note", "LOCAL_WRITE"}, {"fetch", "NETWORK"}, {"burn", "DESTRUCTIVE"}, {"plain", ""}};
 
-/* The effect of a call, as the journal has it, when these tools are there. */
+/* The effect of a call in the journal, with these tools. */
 static const char *effect_with(struct script_rig *f, size_t count, const char *id, const char *arguments)
 {
     f->answers = works;
@@ -83,7 +84,7 @@ SCRIPT_TEST(a_call_has_the_strongest_effect_of_its_tools)
         {"[\"fetch\",\"look\"]", "NETWORK"},
         {"[\"burn\",\"fetch\"]", "DESTRUCTIVE"},
         {"[\"plain\",\"look\"]", "LOCAL_WRITE"}, /* one that declares nothing */
-        {"[]", "LOCAL_WRITE"},                   /* a script alone */
+        {"[]", "LOCAL_WRITE"},                   /* a script without tools */
     };
     struct script_rig *f = *state;
     f->rig.answer = turn_rig_say_yes;
@@ -102,7 +103,7 @@ SCRIPT_TEST(without_a_choice_all_tools_count)
     assert_string_equal(effect_with(f, 1, "b", "{\"script\":\"2\"}"), "READ_ONLY");
     assert_string_equal(effect_with(f, 3, "c", "{\"script\":\"3\"}"), "NETWORK");
     assert_string_equal(f->tools, "");
-    f->pool.tools.told = false; /* no harness could say what there is */
+    f->pool.tools.told = false; /* no harness could list the tools */
     f->pool.gave_up = true;
     assert_string_equal(effect_with(f, 0, "d", "{\"script\":\"4\"}"), "UNKNOWN");
     assert_string_equal(effect_with(f, 0, "e", "{\"script\":\"5\",\"tools\":[]}"), "LOCAL_WRITE");
@@ -139,7 +140,7 @@ SCRIPT_TEST(destructive_tools_need_approval)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_PROPOSED), 1);
     assert_int_equal(turn_rig_count(&f->rig, EVENT_WRITE_DECIDED), 1);
     assert_string_equal(f->tools, "[\"burn\"]");
-    assert_int_equal(f->pool.taken, 2); /* one to ask, which nothing ran in, and one to run in */
+    assert_int_equal(f->pool.taken, 2); /* one for the list of tools, in which nothing ran, and one to run in */
     assert_int_equal(f->pool.broken, 0);
 }
 
@@ -154,7 +155,7 @@ SCRIPT_TEST(a_script_that_is_denied_does_not_run)
     assert_int_equal(f->pool.taken, 1);
 }
 
-/* What there is may be known only when the first box has come: by then it is asked. */
+/* The list of tools may need the first sandbox; the call requests it then. */
 SCRIPT_TEST(tools_that_were_unknown_when_it_began)
 {
     struct script_rig *f = *state;
@@ -168,7 +169,7 @@ SCRIPT_TEST(tools_that_were_unknown_when_it_began)
     assert_int_equal(turn_rig_count(&f->rig, EVENT_SCRIPT_EVENT), 0);
 }
 
-/* One that only reads is planned with other reads, and a breakpoint on writes leaves it alone. */
+/* A script that only reads is planned with other reads, and a breakpoint on writes does not stop it. */
 SCRIPT_TEST(the_scheduler_asks_for_the_calls_effect)
 {
     struct script_rig *f = *state;
@@ -198,7 +199,7 @@ static void ask_for_looking(struct script_rig *f)
     fake_answer_call(answer, "c2", "list_dir", "{}");
 }
 
-/* How they were planned. */
+/* How the calls were planned. */
 static const char *plan_looking(struct script_rig *f)
 {
     ask_for_looking(f);
@@ -230,7 +231,7 @@ SCRIPT_TEST(a_sandbox_that_does_not_come_is_not_waited_for)
 {
     struct script_rig *f = *state;
     f->pool.tools.told = false;
-    f->pool.ready_after_ms = 700; /* then it is known that it will not */
+    f->pool.ready_after_ms = 700; /* then the failure is known */
     assert_non_null(strstr(plan_looking(f), "\"why\":\"runs alone: effect unknown\""));
 }
 
@@ -257,7 +258,7 @@ SCRIPT_TEST(a_turn_that_ends_does_not_wait_for_the_tools)
     assert_string_equal(outcome(f), "denied:deadline");
 }
 
-/* Records a turn with these calls, and runs it again where no script can be run: nothing departs. */
+/* Records a turn with these calls, then runs it again without a sandbox: no divergence. */
 static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const char *planned)
 {
     struct made made;
@@ -293,7 +294,7 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
     made_release(&made);
 }
 
-/* A call may do what it was recorded to be able to: it stays in its wave. */
+/* A call keeps its recorded effect, so it stays in its wave. */
 SCRIPT_TEST(replay_without_a_sandbox_keeps_the_effect)
 {
     run_again(*state, true, 0, "[\"c0\",\"c1\",\"c2\"]");

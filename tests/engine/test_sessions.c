@@ -1,6 +1,6 @@
-/* What a session keeps and what it does not: its configuration stays as it was given, a turn can begin where the last
- * one ends, tools come and go between turns, a recording continues where it was left, and the finalizer runs all its
- * steps. Sessions that can be told without a callback are in tests/cases. */
+/* Tests what a session keeps and what it does not: its configuration never changes, a turn can begin where the last one
+ * ends, tools can be added and removed between turns, a recording continues where it stopped, and the finalizer runs
+ * all its steps. tests/cases has the sessions that need no callback. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -39,7 +39,7 @@ TEST(configuration_is_the_same_to_the_byte_after_any_turn)
     fake_answer_call(answer(&rig), "b", "bad", "{}");
     turn_rig_turn(&rig, "one");
     assert_memory_equal(before, &rig.config, sizeof(before));
-    /* It ended its steps: more of them for this turn are not more of them for the session. */
+    /* The limit on steps counts per turn: more steps for this turn add none to the session. */
     turn_rig_submit(&rig, &(struct intent){.type = INTENT_EXTEND, .extend = {.key = BUDGET_STEPS, .share = 1}});
     turn_rig_run(&rig);
     assert_string_equal(turn_check_finished(&rig)->status, "done");
@@ -70,7 +70,7 @@ TEST(next_turn_may_begin_from_within_the_end_of_the_last)
 
 /* ---- recordings ---- */
 
-TEST(resumed_session_never_gives_the_number_of_a_question_twice)
+TEST(resumed_session_never_repeats_a_question_id)
 {
     static const char recorded[] =
         "{\"seq\":1,\"t\":0,\"turn\":0,\"type\":\"session.started\",\"v\":1,\"session\":\"s\"}\n"
@@ -103,7 +103,7 @@ TEST(resumed_session_never_gives_the_number_of_a_question_twice)
 #define STEPS   12
 #define CEILING 12000 /* tokens: the usual tools, and most of the results of these steps */
 
-/* A turn of many steps that comes near its context ceiling. */
+/* Runs a turn of many steps that comes near its context limit. */
 struct long_turn {
     struct turn_rig rig;
     struct fake_tool tool;
@@ -156,7 +156,7 @@ static char *messages_text(const struct message_list *messages)
     return strbuf_detach(&text, NULL);
 }
 
-/* Left right after the event: the next request is the one that was made then. */
+/* Stopped right after the event: the next request equals the one of the recording. */
 TEST(resumed_session_starts_from_the_compacted_messages)
 {
     struct long_turn first, second;
@@ -242,9 +242,9 @@ TEST(hostile_texts_break_no_line_of_the_journal)
     fake_tool_release(&tool);
 }
 
-/* ---- tools that come and go ---- */
+/* ---- tools added and removed ---- */
 
-/* Before the second turn `late` comes, before the third it is another one, before the fourth it goes. */
+/* `late` is added before the second turn, replaced before the third and removed before the fourth. */
 struct coming {
     struct tool_source source;
     struct fake_tool late, other;
@@ -282,7 +282,7 @@ static void coming_release(struct coming *coming)
     fake_tool_release(&coming->other);
 }
 
-/* A turn that calls it. */
+/* Runs a turn that calls it. */
 static void call_late(struct turn_rig *rig, const char *call)
 {
     fake_answer_call(replay_answer(rig), call, "late", "{}");
@@ -298,7 +298,7 @@ static void four_turns(struct turn_rig *rig)
     call_late(rig, "c1");
     call_late(rig, "c2");
     assert_int_equal(engine_submit(rig->engine, &allow, &err), 0);
-    call_late(rig, "c3"); /* what was allowed was allowed to another one: it is asked */
+    call_late(rig, "c3"); /* the rule was for the other tool: this call needs approval */
     call_late(rig, "c4");
 }
 
@@ -322,7 +322,7 @@ static void check_story(struct turn_rig *rig)
     assert_null(strstr(event_json(went, "tools"), "\"name\":\"late\""));
 }
 
-TEST(each_turn_has_the_tools_that_were_there_when_it_began)
+TEST(each_turn_has_the_tools_of_its_beginning)
 {
     struct turn_rig rig;
     struct coming coming = {0};
@@ -363,7 +363,7 @@ struct hooks_log {
     struct strbuf text;
     const struct turn_rig *rig;
     bool fail;
-    bool closed_first; /* writes.closed had been told when the first step ran */
+    bool closed_first; /* writes.closed was emitted before the first step ran */
 };
 
 static int note(struct hooks_log *log, const char *step, struct err *err)

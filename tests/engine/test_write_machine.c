@@ -1,13 +1,13 @@
-/* One call, one outcome: what only the machine of write.c knows. The write gate closes between two of its steps, the
- * call is canceled in each of them, and any event of it may be the one that cannot be recorded. Everything that a user
- * or a tool can do to a write is in tests/cases. */
+/* Tests that one call has one outcome, for cases that only the state machine of write.c can reach. The write gate
+ * closes between two of its steps, the call is canceled in each of them, and any of its events may fail to be recorded.
+ * tests/cases has everything that a user or a tool can do to a write. */
 
 #include "base/mem.h"
 #include "support/test.h"
 #include "support/write_rig.h"
 #include <string.h>
 
-/* A tool that proposes to make f.txt, which holds "old", hold "new". */
+/* A tool that proposes to change f.txt from "old" to "new". */
 struct writing {
     struct write_rig test;
     struct fake_tool tool;
@@ -41,12 +41,12 @@ static struct bounded_call *start(struct writing *f)
     return write_rig_start(&f->test, &f->tool.tool, "c1", NULL, 60, 5);
 }
 
-/* A call from its start to the end of everything. */
+/* Runs a call from its start until nothing is left to do. */
 static const struct outcome *run(struct writing *f)
 {
     size_t before = f->test.heard.outcome_count;
     start(f);
-    assert_int_equal(f->test.heard.outcome_count, before); /* never from within */
+    assert_int_equal(f->test.heard.outcome_count, before); /* never from within the call */
     assert_int_equal(f->test.turn->host.pending, 1);
     write_rig_run(&f->test);
     assert_int_equal(f->test.heard.outcome_count, before + 1);
@@ -64,7 +64,7 @@ static void assert_file(const struct writing *f, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* ---- an answer that is none ---- */
+/* ---- an invalid answer ---- */
 
 WRITE_TEST(a_decision_that_decides_nothing_is_refused)
 {
@@ -177,7 +177,7 @@ WRITE_TEST(a_checkpoint_that_cannot_be_recorded_stops_the_write)
     assert_file(f, "old\n");
 }
 
-/* Any event of it may be the one that cannot be recorded, alone or with all that follow. */
+/* Any event of the write may fail to be recorded, alone or with all that follow. */
 static bool run_refusing(size_t n, bool more, enum fake_asking asks)
 {
     void *state;
@@ -188,7 +188,7 @@ static bool run_refusing(size_t n, bool more, enum fake_asking asks)
     f->test.refuses_more = more;
     start(f);
     write_rig_run(&f->test);
-    if (engine_question(f->test.rig.engine)) /* which nobody heard of */
+    if (engine_question(f->test.rig.engine)) /* which no sink received */
         assert_int_equal(write_rig_cancel(&f->test), 0);
     write_rig_run(&f->test);
     assert_int_equal(f->test.heard.outcome_count, 1);

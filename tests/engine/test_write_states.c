@@ -1,6 +1,6 @@
-/* The states of a question about a write, one after the other: in each the turn is canceled, answers come that nobody
- * asked for, and time runs out. Whatever happens where, every call has one end, no file is half written, and no
- * checkpoint is left that no event names. The table at the head of core/turn/write.c is what is walked here. */
+/* Tests every state of a question about a write: cancel, unexpected answers and expiry in each. Every call has one
+ * outcome, no file is partly written, and every remaining checkpoint is named by an event. The table at the head of
+ * core/turn/write.c lists the states. */
 
 #include "base/mem.h"
 #include "support/answers.h"
@@ -14,15 +14,15 @@ static const char before[] = "one\ntwo\n";
 static const char after[] = "one\nTWO\n";
 static const char theirs[] = "theirs\n";
 
-/* A turn with one write of a.txt, by a tool whose proposal is committed for it or by one that writes itself. */
+/* A turn with one write of a.txt, by a tool with a proposal or by a tool that writes itself. */
 struct scene {
     struct turn_rig rig;
     struct fake_tool own;
     bool tool_writes;
-    enum question_state state; /* in which `act` is called, once */
+    enum question_state state; /* the state in which `act` is called, once */
     void (*act)(struct scene *scene);
-    bool open_late;               /* what is held goes on only when the turn is over */
-    bool clock_runs_while_asking; /* see bounded.h: the only way in which a call ends that nobody cancels */
+    bool open_late;               /* held work continues only when the turn is over */
+    bool clock_runs_while_asking; /* see bounded.h: the only way in which a call ends without a cancel */
     bool acted;
 };
 
@@ -49,7 +49,7 @@ static void act(void *rig)
         door_open(NULL);
 }
 
-/* Says yes, so that what comes after it can be held; what is asked again is refused. */
+/* Approves, so that the next step can be held; denies a second question. */
 static void answer(struct turn_rig *rig, const struct question *question)
 {
     struct scene *scene = scene_of(rig);
@@ -127,7 +127,7 @@ static void scene_end(struct scene *scene, const char *content)
 
 static bool is_possible(const struct scene *scene)
 {
-    return scene->state != Q_RUNNING || scene->tool_writes; /* the other one is back before anybody can act */
+    return scene->state != Q_RUNNING || scene->tool_writes; /* the other job is back before anything can act */
 }
 
 /* ---- the turn is canceled ---- */
@@ -142,7 +142,7 @@ static void check_cancelled(enum question_state state, bool tool_writes, bool op
     struct scene scene = {.state = state, .act = cancel, .tool_writes = tool_writes, .open_late = open_late};
     struct turn_rig *rig = &scene.rig;
     bool committing = state == Q_COMMITTING, decided = state != Q_DIFFING;
-    if (!is_possible(&scene) || (committing && open_late)) /* a commit is waited for */
+    if (!is_possible(&scene) || (committing && open_late)) /* the commit is pending */
         return;
     scene_run(&scene);
     assert_string_equal(turn_check_finished(rig)->status, "cancelled");
@@ -169,7 +169,7 @@ TEST(a_turn_that_is_canceled_in_any_state_leaves_nothing_half_done)
             check_cancelled(states[i], way % 2, way / 2);
 }
 
-/* ---- answers where none is asked for ---- */
+/* ---- unexpected answers ---- */
 
 static void check_refused(struct scene *scene)
 {
@@ -190,7 +190,7 @@ static void check_refused(struct scene *scene)
         other = yes;
         other.answer.decision.without_undo = true;
         assert_string_equal(turn_check_submit(&scene->rig, &other), "this write can be undone; approve it normally");
-        assert_string_equal(turn_check_submit(&scene->rig, &no), ""); /* and this is taken */
+        assert_string_equal(turn_check_submit(&scene->rig, &no), ""); /* this answer is accepted */
         assert_string_equal(turn_check_submit(&scene->rig, &yes), closed);
         return;
     }
@@ -232,13 +232,13 @@ TEST(answers_are_accepted_only_while_a_question_is_open)
 
 /* ---- the call is settled by its time ---- */
 
-/* Virtual time does not pass by itself while a pool thread is out. More than the call has, less than the turn has. */
+/* More time than the call has, less than the turn has. Virtual time does not advance while a pool thread is out. */
 static void let_time_pass(struct scene *scene)
 {
     fake_clock_advance(&scene->rig.clock, (int64_t)100 * 1000000);
 }
 
-/* While something is compared or asked the clocks stand still: no time is anybody's. */
+/* The clocks stop while files are compared or the question is open: the time is charged to neither. */
 TEST(time_to_compute_the_diff_is_not_charged)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass};
@@ -246,11 +246,12 @@ TEST(time_to_compute_the_diff_is_not_charged)
     assert_string_equal(turn_check_finished(&scene.rig)->status, "done");
     assert_int_equal(turn_check_finished(&scene.rig)->elapsed_ms, 0);
     assert_int_equal(turn_check_finished(&scene.rig)->waited_ms, 0);
-    assert_string_equal(turn_check_outcome(&scene.rig, "w"), "denied:write_denied"); /* by the answer to its question */
+    assert_string_equal(turn_check_outcome(&scene.rig, "w"),
+                        "denied:write_denied"); /* settled by the answer to its question */
     scene_end(&scene, before);
 }
 
-/* It ends as a timeout, at once or when the job is back; what is saved for it then is removed. */
+/* The call times out, at once or when the job is back; a checkpoint made after that is removed. */
 TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
 {
     for (int open_late = 0; open_late < 2; open_late++)
@@ -267,7 +268,7 @@ TEST(a_call_whose_time_ends_while_it_is_checked_is_a_timeout)
         }
 }
 
-/* Before the question is asked there is nothing to answer in the journal. */
+/* Before the question is open the journal has nothing to answer. */
 TEST(a_call_that_ends_during_the_diff_opens_no_question)
 {
     struct scene scene = {.state = Q_DIFFING, .act = let_time_pass, .open_late = true, .clock_runs_while_asking = true};
@@ -304,7 +305,7 @@ TEST(a_commit_outlives_the_time_of_its_call)
 
 /* ---- two calls of one wave ---- */
 
-/* Tools that said they only read, and then ask for confirmation. */
+/* Tools that claim to read only, and then ask for confirmation. */
 static void run_two(int64_t first_ms, int64_t second_ms, int64_t answer_us, const char *story)
 {
     struct turn_rig rig;
@@ -338,7 +339,7 @@ static void run_two(int64_t first_ms, int64_t second_ms, int64_t answer_us, cons
     fake_tool_release(&second);
 }
 
-TEST(of_two_calls_of_a_wave_that_ask_the_second_is_denied)
+TEST(second_foreign_question_of_a_wave_is_denied)
 {
     run_two(100, 100, 0, "result denied:write_denied");
     run_two(100, 100, 5000000, "result denied:write_denied");
@@ -386,7 +387,7 @@ TEST(only_an_open_question_can_be_revised)
 
 static enum decision_kind chosen; /* while the version is compared */
 
-/* The version is on the pool: nothing is approved that nobody has seen, but a no is a no. */
+/* The user's version is on the pool: an approval before its diff was shown is refused, a denial is accepted. */
 static void decide_while_comparing(void *data)
 {
     struct turn_rig *rig = data;

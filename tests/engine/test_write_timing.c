@@ -1,7 +1,6 @@
-/* Writes and the moment at which something happens to them: a turn that ends, is canceled or runs out of time while the
- * pool works for a question. What is under way then lands nowhere, and the write gate is closed before anything is
- * finalized. Most tests hold the write at a place of their choosing (write_door.h). Everything about writes that needs
- * no such timing is in tests/cases. */
+/* Tests writes when a turn ends, is canceled or runs out of time while the pool works on a question. Such work changes
+ * no file, and the write gate closes before the turn is finalized. Most tests hold the write at a chosen step
+ * (write_door.h). tests/cases has everything about writes that needs no such timing. */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -27,7 +26,7 @@ static void approve_edited(struct turn_rig *rig, const struct question *question
     struct change_set *version = change_set_copy(question->changes);
     change_side_set(&version->items[0].new, "mine\n", 5, 0644);
     struct intent mine = answer_edited(question, version);
-    door_shut(rig, AT_COMPARING, door.held); /* from now on: the question itself is shown with a comparison too */
+    door_shut(rig, AT_COMPARING, door.held); /* from now on: opening the question compares too */
     turn_rig_submit(rig, &mine);
     change_set_free(version);
 }
@@ -43,8 +42,8 @@ static void cancel_turn(void *rig)
     turn_rig_submit(rig, &(struct intent){.type = INTENT_CANCEL});
 }
 
-/* More than the turn has: the call times out, and after it the budget has ended. Virtual time does not pass by itself
- * while a pool thread is out. */
+/* More time than the turn has: the call times out, then the budget ends. Virtual time does not advance while a pool
+ * thread is out. */
 static void let_time_pass(void *data)
 {
     struct turn_rig *rig = data;
@@ -70,7 +69,7 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", text.buf);
     rig.answer = answer;
     door_shut(&rig, NOWHERE, held);
-    /* Only when the whole turn is over may the write go on. */
+    /* The held write continues only when the turn is over. */
     engine_on_turn_end(rig.engine, door_open, NULL);
     turn_rig_turn(&rig, "write");
 
@@ -86,7 +85,7 @@ static void end_while_writing(void (*answer)(struct turn_rig *, const struct que
     assert_true(turn_check_place(&rig, EVENT_LATE_SUPPRESSED, "w", 0) >
                 turn_check_place(&rig, EVENT_TURN_FINISHED, NULL, 0));
     kept = scratch_list(&rig.scratch, "checkpoints");
-    assert_string_equal(kept, ""); /* what was saved on its account is of no use to anybody */
+    assert_string_equal(kept, ""); /* a checkpoint that was made for it is useless */
     turn_check_end(&rig);
 }
 
@@ -110,9 +109,9 @@ TEST(budget_ends_while_the_checkpoint_is_made)
     end_while_writing(approve_all, let_time_pass, "budget");
 }
 
-/* Writes that are closed between the check and the commit */
+/* Writes that the gate refuses between the check and the commit */
 
-/* Nobody has settled the call: it is refused when its checkpoint is there, which nothing refers to then. */
+/* The call is not settled: it is refused when its checkpoint exists, and then no event names that checkpoint. */
 static void close_writes(void *data)
 {
     struct turn_rig *rig = data;
@@ -199,7 +198,7 @@ TEST(gate_is_closed_when_the_finalizer_runs)
 
 /* ---- a question whose diff takes long ---- */
 
-/* A turn with two writes; the diff of the first keeps a thread of the pool busy for a while, and `act` happens then. */
+/* Runs a turn with two writes; the diff of the first keeps a pool thread busy for a while, and `act` happens then. */
 struct big_diff {
     struct turn_rig rig;
     struct fake_tool tool;
@@ -207,7 +206,7 @@ struct big_diff {
     struct sink sink;
     struct loop_task task;
     int rounds;
-    bool in_time; /* the diff was still being made; on a busy machine it may be quicker than two rounds of the loop */
+    bool in_time; /* the diff was still in work; on a busy machine it may be faster than two rounds of the loop */
     void (*act)(struct big_diff *big);
 };
 
@@ -227,7 +226,7 @@ static void start_acting(struct sink *sink, const struct event *event, const str
     struct big_diff *big = (struct big_diff *)((char *)sink - offsetof(struct big_diff, sink));
     (void)session;
     if (event->type == EVENT_TOOL_STARTED && strcmp(event->tool_started.call, "1") == 0) {
-        big->rounds = 2; /* it has proposed by then */
+        big->rounds = 2; /* the call has proposed by then */
         loop_post(big->rig.loop, &big->task, act_soon);
     }
 }
@@ -275,7 +274,8 @@ TEST(turn_that_ended_waits_for_the_diff_of_its_question)
     struct big_diff big;
     big_diff_run(&big, cancel_big_diff);
     assert_string_equal(turn_check_finished(&big.rig)->status, "cancelled");
-    assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_PROPOSED), big.in_time ? 0 : 1); /* it was not asked yet */
+    assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_PROPOSED),
+                     big.in_time ? 0 : 1); /* the question was not open yet */
     assert_int_equal(turn_rig_count(&big.rig, EVENT_WRITE_DECIDED), big.in_time ? 0 : 1);
     assert_string_equal(turn_check_outcome(&big.rig, "1"), "denied:write_denied");
     assert_string_equal(turn_check_outcome(&big.rig, "2"), "denied:blocked");
@@ -300,11 +300,11 @@ TEST(diff_of_an_expired_question_is_discarded)
     big_diff_end(&big);
 }
 
-/* ---- a question that is asked again without undo ---- */
+/* ---- a second question about a write without undo ---- */
 
-/* Cancels the turn as soon as the second question is being made, or else when it is open. */
+/* Cancels the turn while the second question is being made, or when it is open. */
 static struct turn_rig *watched;
-static bool caught; /* before it was told */
+static bool caught; /* before its event */
 
 static void cancel_second_question(struct loop_task *task)
 {
@@ -353,7 +353,7 @@ TEST(undo_is_refused_if_it_cannot_keep_the_replaced_bytes)
     turn_rig_open(&rig);
     fake_answer_call(fake_provider_answer(rig.model), "w", "write_file", "{\"path\":\"new.txt\",\"content\":\"n\"}");
     turn_rig_turn(&rig, "write");
-    /* No file can grow any more. Taking a file away needs no room, keeping what was in it does. */
+    /* No file can grow any more. Removing a file needs no space; keeping its old content does. */
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
     struct rlimit none = usual;

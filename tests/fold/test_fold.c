@@ -1,8 +1,8 @@
 /* Tests of the fold, which makes a session of its events.
  *
- * Every case under cases/ folds to the state that is written beside it (UPDATE_GOLDEN=1 writes it anew; read the diff).
- * Every case, and every file in fixtures/, folds as well from each of its beginnings, and in two parts to the same
- * state as in one. No order of events, however wrong, does more than leave faults. */
+ * Every case under cases/ folds to the state in the file beside it (UPDATE_GOLDEN=1 updates it; read the diff). Every
+ * prefix of a case, and of a file in fixtures/, folds too, and folding in two parts gives the same state as folding at
+ * once. An invalid order of events leaves faults and does nothing else. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,7 +16,8 @@
 /* More places to split a file at than this are sampled. */
 #define SPLITS_MAX 120
 
-/* Applies lines [from, to). The event and the text it was read from are gone before the next: nothing may be kept. */
+/* Applies lines [from, to). Each event and its text are freed before the next one: the fold must keep no pointer to
+ * them. */
 static void apply(struct session *session, const struct journal_reader *reader, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
@@ -102,7 +103,7 @@ static void check_splits(const char *path)
     CLEANUP(session) struct session walking;
     session_init(&walking);
     for (size_t split = 0; split <= count; split += step) {
-        /* Looking at a state must not change it, so the one that walks along is dumped on the way. */
+        /* Reading a state must not change it, so the incremental state is dumped on the way. */
         apply(&walking, reader, walking.event_count, split);
         CLEANUP(free) char *so_far = dump_of(&walking);
         CLEANUP(free) char *prefix = fold_of(reader, split);
@@ -118,13 +119,13 @@ static void check_splits(const char *path)
     journal_reader_free(reader);
 }
 
-TEST(any_beginning_folds)
+TEST(every_prefix_folds)
 {
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_splits);
     each_file(SOURCE_DIR "/fixtures/*.jsonl", check_splits);
 }
 
-/* The fixtures were recorded by the engine, which keeps the promises about order that faults are about. */
+/* The engine recorded the fixtures and keeps the promises about order, so they have no faults. */
 static void check_no_faults(const char *path)
 {
     struct journal_reader *reader = must_open(path);
@@ -149,7 +150,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed;
 }
 
-/* What rows promise each other, whatever was folded. */
+/* Invariants of the rows, for any fold. */
 static void assert_sound(const struct session *session)
 {
     uint32_t calls = 0, steps = 0, waves = 0;
@@ -219,12 +220,12 @@ static void check_disorder(const char *path)
     journal_reader_free(reader);
 }
 
-TEST(no_order_breaks_it)
+TEST(events_in_any_order_fold)
 {
     each_file(SOURCE_DIR "/tests/fold/cases/*.jsonl", check_disorder);
 }
 
-TEST(an_empty_session_answers)
+TEST(an_empty_session_can_be_read)
 {
     CLEANUP(session) struct session session;
     session_init(&session);
@@ -241,7 +242,7 @@ TEST(an_empty_session_answers)
 }
 
 /* With a scan per look-up this would take minutes. */
-TEST(many_calls_are_found_at_once)
+TEST(look_ups_are_fast_with_many_calls)
 {
     enum { CALLS = 200000, PER_STEP = 100 };
     CLEANUP(session) struct session session;

@@ -1,8 +1,8 @@
-/* What the encoder writes, byte for byte, and what lists say about it.
+/* Compares the encoder's output, and the words that lists show for it, byte for byte.
  *
  * Lines are decoded and encoded again from their fields: those of the fixtures and the fold cases, every_field.jsonl
- * (each type with each of its fields) and odd_fields.jsonl (fields that are missing, null, or spelled in unusual ways).
- * The fixtures were recorded by the engine, so theirs are the lines of real sessions. */
+ * (each type with each of its fields) and odd_fields.jsonl (fields that are missing, null, or written in unusual ways).
+ * The engine recorded the fixtures, so their lines are those of real sessions. */
 
 #include "base/file.h"
 #include "base/json.h"
@@ -20,7 +20,7 @@ static void read_source(struct strbuf *text, const char *path)
         fail_msg("%s: %s", path, err.text);
 }
 
-/* A golden per file: PREFIX and the name of the file. */
+/* One golden per file: PREFIX and the name of the file. */
 static void check_file(const char *prefix, const char *path)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -39,22 +39,22 @@ static void check_files(const char *prefix, const char *pattern)
     globfree(&found);
 }
 
-TEST(fixtures_are_encoded_as_ever)
+TEST(fixtures_are_encoded_like_the_golden)
 {
     check_files("fixture_", SOURCE_DIR "/fixtures/*.jsonl");
 }
 
-TEST(fold_cases_are_encoded_as_ever)
+TEST(fold_cases_are_encoded_like_the_golden)
 {
     check_files("case_", SOURCE_DIR "/tests/fold/cases/*.jsonl");
 }
 
-TEST(every_field_is_encoded_as_ever)
+TEST(every_field_is_encoded_like_the_golden)
 {
     check_file("", SOURCE_DIR "/tests/fold/every_field.jsonl");
 }
 
-TEST(odd_fields_are_encoded_as_ever)
+TEST(odd_fields_are_encoded_like_the_golden)
 {
     check_file("", SOURCE_DIR "/tests/fold/odd_fields.jsonl");
 }

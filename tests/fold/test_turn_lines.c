@@ -1,5 +1,5 @@
-/* The journals of whole turns in virtual time, byte for byte: the lines are those the engine itself makes, of events
- * that were never decoded. Each turn runs twice, and both runs must give the same bytes. */
+/* Compares the journals of whole turns in virtual time, byte for byte: lines that the engine wrote, from events that
+ * were never decoded. Each turn runs twice, and both runs must give the same bytes. */
 
 #include "base/mem.h"
 #include "support/answers.h"
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not the default: its wording is no matter of the format. */
+/* Not the default: its wording is not part of the format. */
 #define SYSTEM_PROMPT "Be careful."
 
 void test_begin(void)
 {
-    setenv("UV_THREADPOOL_SIZE", "1", 1); /* jobs of the pool end in the order in which they began */
+    setenv("UV_THREADPOOL_SIZE", "1", 1); /* pool jobs end in the order in which they began */
     rich_turn_in_memory();
 }
 
-/* Digits of an id that chance made: the same ones in each run. */
+/* The digits of a random id; the same ones in each run. */
 static void blank_ids(char *text, const char *prefix)
 {
     for (char *at = text; (at = strstr(at, prefix)); at++) {
@@ -31,7 +31,7 @@ static void blank_ids(char *text, const char *prefix)
     }
 }
 
-/* Every line. What is another one in each run has one name: the rig's folder, and ids that chance made. */
+/* All lines. A value that differs in each run is replaced by a fixed name: the rig's folder, and random ids. */
 static void add_journal(struct strbuf *out, const struct turn_rig *rig)
 {
     size_t len = strlen(rig->scratch.path), begin = out->len;
@@ -50,7 +50,7 @@ static void add_journal(struct strbuf *out, const struct turn_rig *rig)
     blank_ids(out->buf + begin, "art_");
 }
 
-/* The golden holds what the engine wrote, and so do its lines when they are decoded and encoded again. */
+/* The golden has what the engine wrote; decoding and encoding these lines again gives the same bytes. */
 static void check_turn(const char *name, void (*run_turn)(struct strbuf *journal))
 {
     CLEANUP(strbuf) struct strbuf first = STRBUF_INIT;
@@ -63,7 +63,7 @@ static void check_turn(const char *name, void (*run_turn)(struct strbuf *journal
     event_lines_check(name, first.buf, first.len);
 }
 
-/* ---- everything once, with a yes to each question ---- */
+/* ---- every event once, each question approved ---- */
 
 static void run_rich(struct strbuf *journal)
 {
@@ -86,7 +86,7 @@ static void run_stepping(struct strbuf *journal)
     rich_turn_init(&rich);
     rich.rig.config.system_prompt = SYSTEM_PROMPT;
     rich.stepping = true;
-    rich.rig.config.parallel = false; /* a step and the end of a job on the pool have no order */
+    rich.rig.config.parallel = false; /* the order of a step and the end of a pool job is not defined */
     rich_turn_run(&rich);
     add_journal(journal, &rich.rig);
     rich_turn_release(&rich);
@@ -97,9 +97,9 @@ TEST(lines_of_a_stepped_turn)
     check_turn("turn_stepped", run_stepping);
 }
 
-/* ---- what goes wrong: refusals, timeouts, a late thread, a limit, a second turn, undo ---- */
+/* ---- failures: denials, timeouts, a late thread, a limit, a second turn, undo ---- */
 
-/* No with a reason, yes to one of two hunks, no answer at all; yes to the others. */
+/* A denial with a reason, one of two hunks approved, no answer at all; the other writes are approved. */
 static void answer_each_its_way(struct turn_rig *rig, const struct question *question)
 {
     struct event_hunk_choice_list second = HUNKS("n.txt", 2, 2);

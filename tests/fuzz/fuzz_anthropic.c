@@ -1,5 +1,5 @@
-/* Any bytes, as a stream of this dialect: one reply, the same in any pieces, with nothing in it that is not there, and
- * its message can be sent back. */
+/* Fuzzes answer streams of the Anthropic dialect: one reply, the same in any pieces, with no content that the stream
+ * lacks, and its message can be sent back. */
 
 #include "support/stream_fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Six bytes say where, how and in what; the rest is text. Whatever it is, no cell outside the rectangle changes, no
- * cell holds half a character or a control, and what the text takes is what was measured. */
+/* Fuzzes drawing text on a canvas. Six bytes give the rectangle, the mode and the look; the rest is text. No cell
+ * outside the rectangle changes, no cell has half a character or a control, and the drawn width is the measured one. */
 
 #include "base/err.h"
 #include "base/mem.h"

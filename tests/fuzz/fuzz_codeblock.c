@@ -1,5 +1,5 @@
-/* A start, a newline, an end, a newline, a text. Blocks come in the order of the text, do not overlap, and each is
- * found again, with its fences, in the text. */
+/* Fuzzes the search for code blocks: a start fence, a newline, an end fence, a newline, a text. Blocks have the order
+ * of the text, do not overlap, and each is in the text with its fences. */
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!body || (size_t)(end - body) < blocks[i].len + 1 || memcmp(body + 1, blocks[i].code, blocks[i].len) != 0)
             BUG("block %zu is not in the text", i);
         if (*fences[1] && memmem(blocks[i].code, blocks[i].len, fences[1], strlen(fences[1])))
-            BUG("block %zu goes on behind its end", i);
+            BUG("block %zu continues after its end", i);
         at = body + 1 + blocks[i].len + strlen(fences[1]);
     }
     return 0;

@@ -1,5 +1,5 @@
-/* Fuzzes commands that a policy checks. What a policy takes as plain is written out again with every word in quotes,
- * and reads as the same words; no command has no words; and what is denied stays denied however it is quoted. */
+/* Fuzzes commands that a policy checks. A command that is accepted as plain is written again with every word in quotes,
+ * and reads as the same words; a refused command has no words; a denied one stays denied with any quoting. */
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* Fuzzes files of settings. Whatever it holds: no crash, and what is refused has a line of the file and one line of
- * text. What is taken is whole: every model has a provider, every breakpoint a value. */
+/* Fuzzes config files: no crash, and each error has a line number and one line of text. An accepted file is complete:
+ * every model has a provider, every breakpoint a value. */
 
 #include "base/mem.h"
 #include "config/config.h"

@@ -1,5 +1,5 @@
-/* Two texts with a byte 0x1e between them. All hunks give the new text, none the old one, and the lines of the hunks
- * add up. The first byte chooses hunks for a third try, which must at least fit. */
+/* Fuzzes diffs: two texts with a byte 0x1e between them. All hunks give the new text, none the old one, and the lines
+ * of the hunks add up. The first byte selects hunks for a third try, which must at least apply. */
 
 #include "base/err.h"
 #include "base/mem.h"

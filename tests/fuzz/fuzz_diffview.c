@@ -1,5 +1,5 @@
-/* Any bytes as the text of a recorded diff: read, indexed, chosen from and painted. The first byte says how wide the
- * screen is and which pieces are dropped. Every row belongs to the piece that says it has it. */
+/* Fuzzes the view of a recorded diff: any bytes are read, indexed, selected and painted. The first byte gives the width
+ * of the screen and the discarded hunks. Every row belongs to the hunk that claims it. */
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* A line of a journal. Whatever is taken comes back: as the same bytes, made printable, and without them as the same
- * fields. And the decoder's scanner takes nothing that json_parse refuses, nor the other way round. */
+/* Fuzzes lines of a journal. An accepted line is written back as the same printable bytes, and an event without its
+ * line as the same fields. The decoder's scanner and json_parse accept the same lines. */
 
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Written without its line, which is printable. */
+/* Encodes it without its line; the result is printable. */
 static bool same_field(const struct event *a, const struct event *b, const struct event_field *field)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT, right = STRBUF_INIT;

@@ -1,4 +1,4 @@
-/* Any lines, as a session. The fold takes them all, and twice to the same state. */
+/* Fuzzes the fold with any lines as a session. It accepts them all and folds twice to the same state. */
 
 #include "base/mem.h"
 #include "support/session_dump.h"

@@ -1,8 +1,8 @@
-/* A hostile program at the forwarder's port, and a hostile list of hosts. The first byte says what the rest is: an HTTP
- * request, a SOCKS greeting and request, or a rule and, behind a line break, a host that is asked for.
+/* Fuzzes the forwarder's port with a hostile program, and its list of hosts. The first byte selects the format of the
+ * rest: an HTTP request, a SOCKS greeting and request, or a rule, a line break and a requested host.
  *
- * Whatever it is: nothing is read beyond its end, more bytes never change what was read of fewer, what goes on to a
- * host is one whole header, and nothing of this machine is ever a public host. */
+ * Nothing is read beyond its end, more bytes never change what was read of fewer, a host gets one complete header, and
+ * no address of this machine is a public host. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static void check_target(const struct network_target *target)
         BUG("an address that is a name");
 }
 
-/* Header lines only, each ended, and one end. */
+/* Header lines only, each complete, and one empty line at the end. */
 static void check_onward(const struct strbuf *onward)
 {
     const char *end = strstr(onward->buf, "\r\n\r\n");
@@ -53,7 +53,7 @@ static void read_http(const char *bytes, size_t len)
         if (before != FORWARDER_MORE && (read != before || used != used_before))
             BUG("more bytes, another request");
         if (read == FORWARDER_WRONG && !*why.text)
-            BUG("nobody says why");
+            BUG("the refusal has no reason");
         if (read == FORWARDER_READ) {
             if (used > part)
                 BUG("used more than there is");
@@ -82,7 +82,7 @@ static void read_socks(const char *bytes, size_t len)
     if (read == FORWARDER_READ)
         check_target(&target);
     if (read == FORWARDER_WRONG && (!reply || !*why.text))
-        BUG("nobody says why");
+        BUG("the refusal has no reason");
 }
 
 static void read_rule(const char *bytes, size_t len)

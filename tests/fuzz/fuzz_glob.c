@@ -1,6 +1,6 @@
-/* A pattern, a newline, a path. A pattern that is taken matches the same path every time, a pattern without special
- * characters matches itself and nothing else, and a choice of it and itself changes nothing. Whatever matches is where
- * a search would look: below the pattern's base, and below folders that may lead to it. */
+/* Fuzzes patterns: a pattern, a newline, a path. An accepted pattern matches the same path every time, a pattern
+ * without special characters matches only itself, and {P,P} matches the same paths as P. Every matching path is where a
+ * search would look: below the pattern's base, and below folders that may lead to it. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whether a walk could come by it: no empty parts. */
+/* Whether a walk of the tree could produce this path: no empty parts. */
 static bool is_path(const char *name)
 {
     size_t len = strlen(name);
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_search(glob, pattern, name);
     CLEANUP(free) char *twice = xasprintf("{%s,%s}", pattern, pattern);
     struct glob *choice = glob_new(twice, &err);
-    /* A comma outside braces ends a choice, and two of many may be too many. */
+    /* A comma outside braces ends an alternative, and doubling many of them may exceed the limit. */
     if (choice && !strchr(pattern, ',') && glob_match(choice, name) != match)
         BUG("%s and %s differ on %s", pattern, twice, name);
     glob_free(choice);

@@ -1,6 +1,5 @@
-/* What a script may write to its event pipe, in two pieces of any size, and what it may print. Whatever it is: the
- * records do not depend on the pieces, every event is one line of JSON with the execution's id, and no secret is in it.
- */
+/* Fuzzes the event pipe of a script, in two pieces of any size, and its printed output. The records do not depend on
+ * the pieces, every event is one line of JSON with the execution's id, and no secret is in it. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -42,7 +41,7 @@ static void send_on(struct event_sink *sink, struct stream *printed, const struc
     }
 }
 
-/* The events that come of the bytes when they arrive in two pieces. */
+/* The events of the bytes when they arrive in two pieces. */
 static void forward(struct strbuf *out, const char *bytes, size_t len, size_t cut)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -92,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     forward(&twice, bytes, size, size ? data[0] % size : 0);
     if (strcmp(once.buf, twice.buf) != 0)
         BUG("pieces make a difference:\n%s\n%s", once.buf, twice.buf);
-    /* As printed text: all of it comes through, in any pieces. */
+    /* As printed text: all of it arrives, in any pieces. */
     record_write_text(&record, RECORD_STDOUT, bytes, size);
     forward(&once, record.buf, record.len, record.len / 2);
     for (const char *line = once.buf, *end; (end = strchr(line, '\n')); line = end + 1)

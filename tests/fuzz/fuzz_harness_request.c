@@ -1,5 +1,5 @@
-/* A line from the host. It is refused with a sentence, or it is a request that can be run as it is; and a line that is
- * read twice is read the same. */
+/* Fuzzes lines from the host. A line is refused with a message, or it is a request that can run; reading it twice gives
+ * the same request. */
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ static void check_taken(const struct request *request)
         const struct request_file *file = &request->files[i];
         if (!*file->path || *file->path == '/' || strncmp(file->path, "../", 3) == 0 || strstr(file->path, "/../"))
             BUG("a file at '%s'", file->path);
-        for (size_t at = 0; at < file->len; at++) /* all of them are there */
+        for (size_t at = 0; at < file->len; at++) /* none is missing */
             *(volatile const char *)(file->bytes + at);
     }
 }

@@ -1,5 +1,5 @@
-/* Fuzzes key maps: lines "action keys". A map that took them says so: every key of an action finds an action of the
- * same context in it, its names go back to the same keys, and nothing that approves is on Enter or Space. */
+/* Fuzzes key maps: lines "action keys". If a map is accepted, every key of an action finds an action of the same
+ * context, key names map back to the same keys, and no approval is on Enter or Space. */
 
 #include "app/keymap.h"
 #include "base/err.h"

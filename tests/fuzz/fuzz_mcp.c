@@ -1,5 +1,5 @@
-/* A hostile tool server: whatever bytes it writes, in whatever pieces, each request ends exactly once, what is heard is
- * the same, and what is made of an answer is JSON. */
+/* Fuzzes a hostile MCP server: for any bytes in any pieces each request ends exactly once, the messages are the same,
+ * and the result of an answer is JSON. */
 
 #include "base/arena.h"
 #include "base/json.h"

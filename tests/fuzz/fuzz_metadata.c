@@ -1,4 +1,4 @@
-/* A metadata.json: whatever is taken is written so that it is taken again, and the second writing is the same as the
+/* Fuzzes metadata.json: an accepted file is written so that it is accepted again, and the second output equals the
  * first. */
 
 #include "base/err.h"

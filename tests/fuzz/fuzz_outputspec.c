@@ -1,5 +1,5 @@
-/* What to collect, as JSON: the limits that hold are always above zero and within the caps, and the head of a SKILL.md,
- * which is read from the same bytes, never breaks. */
+/* Fuzzes JSON that lists the outputs to collect: the effective limits are above zero and within the caps. The same
+ * bytes are also read as the head of a SKILL.md, which must not crash. */
 
 #include "base/err.h"
 #include "base/mem.h"

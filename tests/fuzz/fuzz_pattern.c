@@ -1,5 +1,5 @@
-/* A regular expression, a newline, a line to look in. What is found lies in the line. Neither a group around a plain
- * expression nor an empty choice beside it changes whether something is found. */
+/* Fuzzes searching: a regular expression, a newline, a line to search. A match lies within the line. A group around a
+ * plain expression, or an empty alternative beside it, does not change whether the line matches. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@ static int find(const char *text, const char *line, size_t len)
     return again == PATTERN_TOO_EXPENSIVE ? -1 : found == PATTERN_FOUND;
 }
 
-/* Numbered groups, quoting, verbs and comments mean something else inside a larger expression. */
+/* Numbered groups, quoting, verbs and comments have another meaning inside a larger expression. */
 static bool is_plain(const char *text)
 {
     static const char *const special[] = {"(*", "(?", "\\Q", "\\E", "\\g", "\\k"};

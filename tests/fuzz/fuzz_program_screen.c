@@ -1,5 +1,5 @@
-/* What a program may print, in pieces of whole characters: the first byte says how long they are. Whatever it is, the
- * lines are those of one piece, bounds hold, runs cover each line, and what is painted stays in its place. */
+/* Fuzzes the output of a program, in pieces of whole characters; the first byte gives their size. The lines are those
+ * of a single piece, bounds hold, runs cover each line, and painting stays inside its rectangle. */
 
 #include "app/keymap.h"
 #include "base/err.h"
@@ -32,7 +32,7 @@ static void check_line(const struct program_line *line)
         BUG("the runs of a line are not all of it");
 }
 
-/* The same as a whole screen that changes its size, is painted, read and typed into on the way. */
+/* The same on a whole screen that is resized, painted, read and typed into between pieces. */
 static void check_screen(const char *bytes, size_t len, unsigned seed)
 {
     struct program_screen screen;

@@ -1,5 +1,5 @@
-/* The redactor on any text, with a secret of the input's own: its first line is the value, the rest is the text. The
- * value is not in what comes out, JSON stays JSON, and a stream in pieces says what the whole says. */
+/* Fuzzes the redactor with any text and a secret: the first line is the value, the rest is the text. The output does
+ * not contain the value, JSON stays JSON, and a stream in pieces gives the same output as the whole. */
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* Hostile text on its way to a terminal. What comes out is valid UTF-8 without any control but those asked for, is as
- * wide as was foretold, and stays as it is when it goes through again. */
+/* Fuzzes hostile text on its way to a terminal. The output is valid UTF-8 without any control except the requested
+ * ones, has the predicted width, and does not change when it is sanitized again. */
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Any bytes, as an event stream: the same events in any pieces. */
+/* Fuzzes event streams (SSE): any bytes give the same events in any pieces. */
 
 #include "base/mem.h"
 #include "model/sse.h"

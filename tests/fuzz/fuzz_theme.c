@@ -1,5 +1,5 @@
-/* Fuzzes files of themes. What is taken has a look for every role that a terminal of any number of colors can show;
- * what is not taken names a line that is there, and leaves the theme alone. */
+/* Fuzzes the parser of themes. An accepted theme has a look for every role and any number of colors; an error names an
+ * existing line and leaves the theme unchanged. */
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
-/* A hostile harness: whatever bytes it writes, in whatever pieces, the executor gives one result, and the same one.
+/* Fuzzes the executor with a hostile harness: for any bytes in any pieces it gives one result, always the same.
  *
- * The first byte says how: mode, whether order is promised, how large the limit is. The rest is the stream, fed whole,
- * then in pieces whose sizes the bytes decide, then in pieces with a listener that lets every intermediate wait. */
+ * The first byte gives the mode, whether order is guaranteed, and the limit. The rest is the stream, first whole, then
+ * in pieces whose sizes the bytes decide, then in pieces with a listener that delays every intermediate event. */
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -49,7 +49,7 @@ static void ignore_close(struct channel *channel)
 
 static const struct channel_ops ops = {.write = take_request, .pause = ignore_pause, .close = ignore_close};
 
-/* What is handed on is what json_parse reads, and it is ours. */
+/* A forwarded line is what json_parse reads, and has our id. */
 static void check_event(const char *line, size_t len)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -89,7 +89,7 @@ static void on_done(void *user, struct script_result *take_result)
     harness->run = NULL;
     take_result->duration_ms = 0;
     if (take_result->error && strstr(take_result->error, "exceeded"))
-        take_result->output_bytes = 0; /* how much of the flood was read before it was noticed */
+        take_result->output_bytes = 0; /* bytes of the flood that were read before the limit was noticed */
     script_result_write(&harness->result, take_result);
     if (!json_parse(&arena, harness->result.buf, harness->result.len, NULL))
         BUG("the result is no JSON");
@@ -102,7 +102,7 @@ static void stop(struct loop_task *task)
     loop_stop(CONTAINER_OF(task, struct engine_config, task)->loop);
 }
 
-/* Lets the run go on as often as it waits, and no time pass. */
+/* Continues the run whenever it waits; no time passes. */
 static void settle(struct engine_config *harness)
 {
     while (harness->waits && harness->run) {

@@ -1,5 +1,5 @@
-/* A main() for fuzz targets when no fuzzer drives them: every file in the folders named on the command line goes
- * through the target once. So the corpora, and with them everything a fuzzer ever found, are part of every test run. */
+/* A main() for fuzz targets without a fuzzer: it runs the target once with every file in the folders named on the
+ * command line. So the corpora, with every input that a fuzzer found, are part of every test run. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -20,7 +20,7 @@ static int run_file(const char *path)
         fprintf(stderr, "%s: %s\n", path, err.text);
         return -1;
     }
-    /* A copy of the exact size: a read past the end is seen by the sanitizer. */
+    /* A copy of the exact size, so that the sanitizer finds a read past the end. */
     CLEANUP(free) uint8_t *bytes = xmalloc(content.len ? content.len : 1);
     memcpy(bytes, content.buf, content.len);
     LLVMFuzzerTestOneInput(bytes, content.len);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the tool servers that the tests start into a folder outside the sources, once: install.sh FOLDER
+# Installs the MCP servers that tests start into a folder outside the sources, once. install.sh FOLDER
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 folder=${1:?usage: $0 FOLDER}

@@ -1,7 +1,7 @@
 /* Finds calls that block inside a callback of the loop. Tests preload this library into the real programs.
  *
  * The loop's meter (core/base/loop_meter.h) says when a callback begins and ends. In between, on that thread, a call
- * that waits for somebody else is a blocking call: it sleeps, waits for a child, a thread, a lock or a name, opens a
+ * is blocking if it waits for another party: it sleeps, waits for a child, a thread, a lock or a name, opens a
  * FIFO, or reads or writes a pipe, socket or terminal that is neither ready nor non-blocking. With
  * KEYTURN_LOOP_LIMIT_MS set the first one aborts the program with a sentence.
  *
@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* The function that this one stands before. */
+/* The real function that this one replaces. */
 #define NEXT(name)                             \
     ({                                         \
         static __typeof__(&name) next_;        \
@@ -57,7 +57,7 @@ static void *next_of(const char *name)
     return found;
 }
 
-/* The programs under test start children in sandboxes, where this library is not; shells and servers hand it on. */
+/* The programs under test start children in sandboxes, where this library is missing; shells and servers pass it on. */
 __attribute__((constructor)) static void begin(void)
 {
     static const char *const passing[] = {"bash", "sh", "dash", "env", "timeout", "tmux", "script", "setsid", "su"};
@@ -83,7 +83,7 @@ static bool is_trusted(const void *caller)
             strstr(info.dli_fname, "libncurses"));
 }
 
-/* What is waited for until the user's own terminal or pipe takes more. */
+/* The fields of a wait for the user's own terminal or pipe. */
 static bool is_output(const struct pollfd *fds, nfds_t count)
 {
     return count == 1 && fds->fd <= STDERR_FILENO && fds->events == POLLOUT;
@@ -94,7 +94,7 @@ static void blocks(const char *call, const void *caller)
     Dl_info info = {0};
     if (!inside || is_trusted(caller))
         return;
-    inside = 0; /* what the sentence needs is not meant */
+    inside = 0; /* calls made for the message do not count */
     dladdr(caller, &info);
     fprintf(stderr, "keyturn: %s may block inside a callback of the loop, called at %s+0x%lx\n", call,
             info.dli_fname ? info.dli_fname : "?",
@@ -112,7 +112,7 @@ static void blocks(const char *call, const void *caller)
     inside = 1;
 }
 
-/* True when reading (or writing) it now would wait for the other end. */
+/* Returns true if reading (or writing) now would wait for the other end. */
 static bool would_wait(int fd, short events)
 {
     struct stat st;
@@ -362,7 +362,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
     return NEXT(popen)(command, mode);
 }
 
-/* A thread that said that it is done is joined in a moment: curl's, which looked up a name. */
+/* A join of a thread that is about to end takes a moment: curl's name lookup. */
 EXPORT int pthread_join(pthread_t thread, void **result)
 {
     struct timespec until;

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Tests of programs and their files once more as nobody: to root no file is shut, and a sandbox that root may make is not
-# one that everybody may. as_nobody.sh LAUNCHER TEST...
+# Runs tests of programs and files once more as the user nobody: root can open every file, and a sandbox that root may
+# create is not open to every user. as_nobody.sh LAUNCHER TEST...
 #
-# A test is a program, a file of cases, a script of tests/e2e, or arguments for hostile.py in one word. $KEYTURN_TEST_UID is
-# another user than nobody: one test fills that user's quota of keys.
+# A test is a program, a file of cases, a script of tests/e2e, or arguments for hostile.py in one word.
+# $KEYTURN_TEST_UID is not the user nobody: one test fills that user's quota of keys.
 set -euo pipefail
 uid=${KEYTURN_TEST_UID:-65534}
 as_user() { setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"; }
 [ "$(id -u)" -eq 0 ] || {
-    echo "not root: the tests themselves run as somebody"
+    echo "not root: the tests themselves run as an ordinary user"
     exit 77
 }
 as_user bwrap --ro-bind / / true 2>/dev/null || {
-    echo "nobody may not make a sandbox here"
+    echo "the user nobody may not make a sandbox here"
     exit 77
 }
-# Nobody may not get to the build folder, so everything is brought to where it can.
+# The user nobody cannot enter the build folder, so all files are copied to a folder that it can.
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"

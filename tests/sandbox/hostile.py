@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs hostile scripts against the real harness, and each of them again where it must succeed.
+"""Runs hostile scripts against the real harness, and each of them again in a control, where it must succeed.
 
-    hostile.py --harness PATH --engine bare|bwrap|podman [BODY…]    the body must be stopped, in the way its head says
-    hostile.py --harness PATH --control [BODY…]                     without what stops it, it must succeed
+    hostile.py --harness PATH --engine bare|bwrap|podman [BODY…]    the body must be stopped, as its head specifies
+    hostile.py --harness PATH --control [BODY…]                     without the layer that stops it, it must succeed
 
 A body (bodies/*.py) begins with comments:
 
@@ -10,22 +10,22 @@ A body (bodies/*.py) begins with comments:
                                    `process`: one process per script, the control of which is naive.py
     # expect: error TEXT | TEXT    one error with one of the texts in it, and no result
     # expect: result JSON          this one result and no error
-    # expect: ended TEXT           as error, but there may be results before
+    # expect: ended TEXT           like error, but results may come before it
     # expect: done                 the script may end as it likes
-    # expect bwrap: …              the same for one engine; what is missing there need not be forbidden
-    # control: …                   how success looks: result JSON (`result "reached"` when nothing is said), error TEXT, log TEXT,
+    # expect bwrap: …              the same for one engine; a missing file needs no rule
+    # control: …                   the sign of success: result JSON (default: `result "reached"`), error TEXT, log TEXT,
                                    died, hung, flood, huge (a result of megabytes), garbled (lines that are no events of this
-                                   script), fault TEXT (one of those), late (events after the end), insane (the script that
-                                   comes next does not find what it should)
-    # timeout: SECONDS             10 when nothing is said
-    # secrets: NAME                that the script declares
+                                   script), fault TEXT (one of those), late (events after the end), insane (the next script
+                                   finds a damaged environment)
+    # timeout: SECONDS             default: 10
+    # secrets: NAME                declared by the script
     # before: SCRIPT               runs first, with `before secrets`
-    # control needs: root          a user may not do it anyhow
+    # control needs: root          an ordinary user may not do it in any case
     # only on: x86_64              numbers of system calls differ from machine to machine
-    # not: sanitizer               which needs more memory than a limit leaves, and tells crashes itself
+    # not: sanitizer               which needs more memory than the limit, and reports crashes itself
 
-With every engine and whatever the body did: one script_done, valid events of this script only, nothing of it later; then an
-ordinary script (sane.py) runs on the same harness; then there are as many processes and descriptors as before.
+With every engine and after every body: one script_done, valid events of this script only, none of its events later; then an
+ordinary script (sane.py) runs on the same harness; then the number of processes and descriptors is the same as before.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Body:
         with open(path) as file:
             self.script = file.read()
         self.head = {"control": 'result "reached"', "timeout": "10", "secrets": ""}
-        while self.script.startswith("#"):  # the head is no part of the script: a script could read it
+        while self.script.startswith("#"):  # the head is not part of the script: a script could read it
             line, _, self.script = self.script.partition("\n")
             if match := re.match(r"# ([a-z ]+): (.*)", line):
                 if match[1] not in KEYS:
@@ -74,7 +74,7 @@ def among(texts, wanted):
 
 
 def stopped(run, wanted):
-    """Whether the run ended as the body's head says."""
+    """Whether the run ended as the body's head specifies."""
     kind, _, rest = wanted.partition(" ")
     if run.ended != "done" or run.faults:
         return False
@@ -88,7 +88,7 @@ def stopped(run, wanted):
 
 
 def succeeded(run, wanted, after):
-    """Whether the attack did what it wants to do; `after` is the sane script's run, when there was one."""
+    """Whether the attack succeeded; `after` is the run of the sane script, or None."""
     kind, _, rest = wanted.partition(" ")
     if kind == "result":
         return bool(run.results) and run.results[0] == json.loads(rest)
@@ -111,7 +111,7 @@ def sane_on(box, name):
 
 
 def hostile(body, box, calm):
-    """None, or what was not as it should be."""
+    """None, or the fault."""
     run = body.run_on(box)
     wanted = body.expectation(box.engine)
     if not stopped(run, wanted):
@@ -119,7 +119,7 @@ def hostile(body, box, calm):
     values = [value for name, value in rig.SECRETS.items()]
     if among(run.logs + run.errors + [json.dumps(run.results)], " | ".join(values)):
         return f"tells a secret: {run.text()}"
-    if box.engine in rig.INSIDE:  # as the product does before the next one has the box
+    if box.engine in rig.INSIDE:  # as the product does before the next caller gets the sandbox
         wiped = box.run(rig.WIPE, f"{body.name}-wipe", 10)
         if wiped.results != [0] or wiped.errors or wiped.faults:
             return f"its workspace cannot be emptied: {wiped.text()}"
@@ -140,7 +140,7 @@ def control(body, box):
 
 
 def skipped(body, args):
-    """Why a body is not run here, or None. Each is told."""
+    """The reason to skip a body, or None. Each one is printed."""
     if args.sanitized and "sanitizer" in body.head.get("not", ""):
         return "not with a sanitizer"
     if body.head.get("only on", os.uname().machine) != os.uname().machine:
@@ -153,7 +153,7 @@ def skipped(body, args):
 
 
 class Worker:
-    """Works through bodies with one harness, or for controls with one for each set of things switched off."""
+    """Runs bodies with one harness, or controls with one harness for each set of disabled layers."""
 
     def __init__(self, args):
         self.args, self.host, self.boxes = args, rig.Host(), {}
@@ -175,10 +175,10 @@ class Worker:
         return (engine, switches), *self.boxes[engine, switches]
 
     def work_on(self, body):
-        """None, or what was not as it should be."""
+        """None, or the fault."""
         key, box, calm = self.box_for(body)
         why = control(body, box) if self.args.control else hostile(body, box, calm)
-        if why or box.engine == "naive":  # the next one has a right to a fresh one
+        if why or box.engine == "naive":  # the next body gets a fresh one
             self.boxes.pop(key)
             box.close()
         self.host.clean()
@@ -191,12 +191,12 @@ class Worker:
 
 
 def say(line):
-    """In one write: other workers speak too."""
+    """One write, because other workers print too."""
     os.write(1, f"{line}\n".encode())
 
 
 def work_through(bodies, args):
-    """Every body of this worker; the number of failures."""
+    """Runs every body of this worker; returns the number of failures."""
     worker, failures = Worker(args), 0
     for body in bodies:
         if why := skipped(body, args):
@@ -227,11 +227,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("bodies", nargs="*")
     args = parser.parse_args()
-    if args.engine != "podman":  # where it is an image
+    if args.engine != "podman":  # with podman, the image
         args.harness = os.path.abspath(args.harness)
     bodies = [Body(path) for path in sorted(glob.glob(os.path.join(rig.HERE, "bodies", "*.py")))]
     bodies = [body for body in bodies if not args.bodies or body.name in args.bodies]
-    # Most of the time is spent waiting for deadlines: several workers wait at once, each with a harness of its own.
+    # Most of the time passes in waits for deadlines, so several workers wait at once, each with a harness of its own.
     workers = []
     for first in range(min(args.jobs, len(bodies))):
         if (pid := os.fork()) == 0:

@@ -3,8 +3,8 @@
 
     in_podman.py IMAGE TEST…
 
-The test takes what KEYTURN_HARNESS names for the harness: a program that starts a container with the product's own vector
-and hands its options in. Containers are removed when the test has ended, however it ended: it may kill what it started.
+The test takes the program in KEYTURN_HARNESS for the harness. That program starts a container with the product's own
+vector and passes its options on. Containers are removed when the test has ended, even if the test killed their client.
 """
 
 import os
@@ -17,24 +17,24 @@ import types
 sys.dont_write_bytecode = True
 import rig
 
-# Where both kinds of cgroups are mounted the product comes to this runtime by itself, at its second try.
+# With both kinds of cgroups mounted, the product selects this runtime itself, at its second try.
 AGAIN = os.path.isdir("/sys/fs/cgroup/unified") and shutil.which("runc") is not None
 LABEL = "keyturn.test"
 
 
 def be_harness(image, label, tools, workspace, *options):
-    """Becomes a container; the folders are those of the test on this side."""
+    """Becomes a container; the folders are those of the test."""
     host = types.SimpleNamespace(tools=tools.partition("=")[2], work=workspace.partition("=")[2])
     argv = rig.argv_for("podman", image, host, options, AGAIN)
-    argv.remove("--end-with-input")  # these tests also speak as a pipe does, which has an end before the answers come
+    argv.remove("--end-with-input")  # these tests also write to a pipe that ends before the answers come
     if not os.path.isdir(host.tools):
         at = argv.index("--volume")
         argv[at : at + 2] = []
         argv += ["--tools", "/nowhere"]
     at = argv.index("run") + 1
     argv[at:at] = ["--label", f"{LABEL}={label}"]
-    os.chmod(os.path.dirname(host.tools), 0o755)  # the sandbox's user comes through here
-    os.chdir(host.work)  # the engine may leave files where it was started
+    os.chmod(os.path.dirname(host.tools), 0o755)  # the sandbox's user needs access through this folder
+    os.chdir(host.work)  # the engine may leave files in its current folder
     os.execvp(argv[0], argv)
 
 

@@ -1,4 +1,4 @@
-/* Runs a function in a child that has put on the layers of the sandbox. */
+/* Runs a function in a child that has entered the layers of the sandbox. */
 
 #include "inside.h"
 #include <errno.h>

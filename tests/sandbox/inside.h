@@ -1,13 +1,13 @@
 #pragma once
-/* Things done in a child that has put on the layers, and how they ended. */
+/* Runs test code in a child that has entered the layers of the sandbox, and returns its result. */
 
 #include "../../harness/sandbox.h"
 
-/* Runs `what` in a child that entered. What it returns (0 or an errno value, say) comes back; a child that was killed
- * gives minus the signal's number; one that could not enter fails the test. */
+/* Runs `what` in a child that has entered the layers. Returns its result (0 or an errno value), or minus the signal
+ * that killed the child. A child that cannot enter fails the test. */
 int inside(const struct sandbox_options *options, int (*what)(const void *), const void *argument);
 
-/* A system call with up to six arguments: 0, or the errno value. */
+/* A system call with up to six arguments. Returns 0 or the errno value. */
 struct attempt {
     long number, args[6];
 };

@@ -1,8 +1,8 @@
-"""The harness nobody should build: it runs scripts in its own process and speaks its protocol on the stdout they print to.
+"""Runs scripts in its own process and speaks its protocol on the stdout that they print to: an insecure harness for
+controls.
 
-Bodies that are stopped by the shape of the real one (a process per script, a supervisor that alone owns the protocol and the
-deadline) must succeed here; otherwise they prove nothing.
-"""
+Bodies that the design of the real one stops (a process per script, a supervisor that alone owns the protocol and the
+deadline) must succeed here; otherwise they prove nothing."""
 
 import json
 import os

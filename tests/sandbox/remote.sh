@@ -1,4 +1,4 @@
-# What the tests of engines on other machines share; sourced with the program as $1.
+# Helpers for tests of engines on other machines. A test sources this file with the program as $1.
 set -u
 program=$(readlink -f "${1:?usage: test_NAME.sh PROGRAM}")
 build=$(dirname "$program")
@@ -6,7 +6,7 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/keyturn-remote-XXXXXX")
 chmod 755 "$base"
 passed=0 failed=0 daemons=()
 export LC_ALL=C.UTF-8 TERM=dumb TMPDIR=$base/tmp XDG_CACHE_HOME=$base/cache XDG_CONFIG_HOME=$base/config
-# A harness that was built with sanitizers must have all the memory it asks for.
+# A harness with sanitizers must get all the memory it requests.
 refused="memory, processes, network, files, tools, native"
 grep -q __asan_init "$build/keyturn-harness" && refused="processes, network, files, tools, native; NOT refused: memory"
 mkdir -p "$TMPDIR"
@@ -58,8 +58,8 @@ no_harness() { [ -z "$(pgrep -f "keyturn-harness --workspace $TMPDIR")" ]; }
 a_harness() { ! no_harness; }
 no_workspace() { [ -z "$(ls "$TMPDIR")" ]; }
 
-# What holds for every engine that is elsewhere. $1: as in --engine; $2: "killed" where a job whose owner died is killed at
-# once, and has no time to remove its workspace.
+# Checks that hold for every remote engine. $1: as in --engine; $2: "killed" if the engine kills a job at once when its
+# owner dies, so that the job cannot remove its workspace.
 try_remote() {
     kt exec --engine "$1" - <<<'import os
 open("x", "w").close()
@@ -67,29 +67,29 @@ os.mkdir("closed", 0)
 emit_result(sorted(os.listdir(".")))'
     ok "a script" is 0
     ok "in a workspace of its own" out '"data":["closed","x"]'
-    ok "that is removed" until_true 20 no_workspace
+    ok "which is removed" until_true 20 no_workspace
     export API_TOKEN=open-sesame
     kt exec --engine "$1" --secret API_TOKEN - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
     ok "a secret" out '"data":11'
     kt exec --engine "$1" - <<<'import os; emit_result("API_TOKEN" in os.environ)'
-    ok "and none that was not named" out '"data":false'
+    ok "and no undeclared one" out '"data":false'
     mkdir -p "$base/my tools"
     printf 'def double(x):\n    return 2 * x\n' >"$base/my tools/more.py"
     kt exec --engine "$1" --tools "$base/my tools" - <<<'emit_result(double(21))'
-    ok "tools, whatever their folder is called" out '"data":42'
+    ok "tools in a folder of any name" out '"data":42'
     kt exec --engine "$1" - <<<'raise ValueError("no good")'
     ok "a failure" is 1
     ok "and its cause" err "ValueError: no good"
     kt engines --json "$1" </dev/null
-    ok "nothing that must not work works" out "; refused: $refused; "
-    ok "nothing runs on" until_true 20 no_harness
+    ok "every refused attack" out "; refused: $refused; "
+    ok "no harness is left" until_true 20 no_harness
 
     "$program" exec --engine "$1" - >"$base/out" 2>"$base/err" <<<'emit_log("running")
 import time
 time.sleep(100)' &
     local pid=$!
     ok "it runs" until_true 60 grep -q running "$base/out"
-    ok "elsewhere" a_harness
+    ok "on the other machine" a_harness
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     ok "killed with the program" until_true 30 no_harness

@@ -1,7 +1,7 @@
-"""A harness under test: started by an engine, spoken to in its protocol, and counted from outside.
+"""Starts a harness under test in an engine, speaks its protocol, and counts its processes from outside.
 
-An engine is an argument vector around keyturn-harness. `naive` is the harness nobody should build (naive.py): scripts run in
-the process that speaks the protocol. It is the control for what rests on processes rather than on a layer.
+An engine is an argument vector around keyturn-harness. `naive` is an insecure harness (naive.py): scripts run in the
+process that speaks the protocol. It is the control for protections that rest on processes rather than on a layer.
 """
 
 import collections
@@ -23,23 +23,23 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = ("log", "intermediate", "final_result", "error", "script_done")
 SECRETS = {"KEYTURN_UNDECLARED": "undeclared-7c1f2b", "KEYTURN_DECLARED": "declared-a93e55"}
-# A sanitizer keeps what was freed for a while, which would look as if it were never freed.
+# A sanitizer keeps freed memory for a while, which would look like a leak.
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=0:thread_local_quarantine_size_kb=0", "LANG": "C.UTF-8"}
 ENVIRONMENT |= {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: beyond the harness's own limit
-INSIDE = ("bwrap", "podman")  # whose workspace is not to be seen from here
+OUTPUT_MAX = 96 << 20  # of one script, before it counts as a flood: more than the harness's own limit
+INSIDE = ("bwrap", "podman")  # their workspace is not visible from here
 PR_SET_CHILD_SUBREAPER = 36
-numbers = itertools.count(1)  # of boxes
+numbers = itertools.count(1)  # of sandboxes
 
 
 def adopt_orphans():
-    """Processes that lose their parents become ours, so that none is overlooked."""
+    """Adopts processes whose parents end, so that none is missed."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         sys.exit("cannot become the reaper of orphans")
 
 
 def children_of(pid):
-    """Processes beneath a process, nearest first; the dead that nobody has waited for are none."""
+    """Descendants of a process, nearest first, without dead ones that wait for their parent."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -59,7 +59,7 @@ def children_of(pid):
 
 
 class Host:
-    """What there is on the host to be reached: files, sockets, names."""
+    """Creates the targets on the host: files, sockets, names."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="keyturn-hostile-")
@@ -88,14 +88,14 @@ class Host:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def clean(self):
-        """Empties the workspace: a script may keep what it likes there, and the next body begins without."""
+        """Empties the workspace: a script may keep files there, and the next body starts without them."""
         for name in os.listdir(self.work):
             path = os.path.join(self.work, name)
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
 
 def product_engines():
-    """The product's own engines, from where it has them: what is tested is what is shipped."""
+    """The product's own engines, from its table, so that the test covers what users get."""
     engines = {}
     for name in ("bwrap.c", "containers.c"):
         with open(os.path.join(HERE, "../../core/sandbox", name)) as file:
@@ -105,7 +105,7 @@ def product_engines():
 
 
 def sandbox_user():
-    """Who sandboxed code of root's is: uid and gid, as core/sandbox/user.c finds them."""
+    """The uid and gid of sandboxed code that root starts, as core/sandbox/user.c finds them."""
     with open(os.path.join(HERE, "../../core/sandbox/user.h")) as file:
         text = file.read()
     name = re.search(r'SANDBOX_USER_NAME +"(.*)"', text)[1]
@@ -118,7 +118,7 @@ def sandbox_user():
 
 
 def as_user(it, harness, host, argv):
-    """What the product puts before an engine that root starts as another user."""
+    """The prefix of an engine that root starts as another user."""
     if not it.get("as_user") or os.getuid() != 0:
         return argv
     uid, gid = sandbox_user()
@@ -128,7 +128,7 @@ def as_user(it, harness, host, argv):
 
 
 def wipe_script():
-    """What the product empties such a workspace with."""
+    """The product's command that empties such a workspace."""
     with open(os.path.join(HERE, "../../core/sandbox/pool.c")) as file:
         text = file.read()
     text = text[text.index("wipe_script[] =") :]
@@ -139,7 +139,7 @@ WIPE = wipe_script()
 
 
 def argv_for(engine, harness, host, switches, again=False):
-    """The vector of an engine, as the product would fill it in, and switches for the harness behind it."""
+    """The argument vector of an engine, filled in like the product does, with switches for the harness in it."""
     if engine == "naive":
         return ["/usr/bin/python3", "-I", os.path.join(HERE, "naive.py"), host.tools, host.work]
     it = product_engines()["none" if engine == "bare" else engine]
@@ -155,7 +155,7 @@ def argv_for(engine, harness, host, switches, again=False):
 
 
 class Run:
-    """What came back for one script."""
+    """The result of one script."""
 
     def __init__(self):
         self.ended = "hung"  # done, died, hung, flood
@@ -172,7 +172,7 @@ class Run:
 class Box:
     def __init__(self, engine, harness, host, switches=()):
         self.engine, self.host, self.last = engine, host, None
-        self.rest, self.lines = [], collections.deque()  # pieces of a line, and whole ones
+        self.rest, self.lines = [], collections.deque()  # a piece of a line, or complete lines
         paths = ("/tools", "/workspace") if engine in INSIDE else (host.tools, host.work)
         self.places = {"TOOLS": paths[0], "WORK": paths[1], "OUTSIDE": host.outside}
         self.places |= {"PORT": host.tcp.getsockname()[1], "UDP": host.udp.getsockname()[1]}
@@ -200,8 +200,8 @@ class Box:
         return self.ready.get("type") == "ready"
 
     def stop(self):
-        """Ends it; what it said on stderr."""
-        if self.process.poll() is None:  # else the number may be somebody else's by now
+        """Ends it; returns its stderr."""
+        if self.process.poll() is None:  # otherwise the number may belong to another process by now
             for pid in [*children_of(self.process.pid), self.process.pid]:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -215,7 +215,7 @@ class Box:
             return self.log.read().decode(errors="replace")
 
     def read_line(self, until):
-        """One line; None at the end of the stream; False when time is over."""
+        """One line; None at the end of the stream; False after the time limit."""
         while not self.lines:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
@@ -257,7 +257,7 @@ class Box:
                 return run
 
     def take(self, run, line, name):
-        """One event; true when it is the last one of this script."""
+        """Reads one event; true if it is the last one of this script."""
         try:
             event = json.loads(line.decode(), parse_constant=float)
             json.dumps(event, ensure_ascii=False, allow_nan=False).encode()
@@ -278,18 +278,18 @@ class Box:
         return of == name and kind == "script_done"
 
     def supervisor(self):
-        """The outermost process of the harness, wherever its engine put it."""
+        """The outermost process of the harness, for any engine."""
         for pid in [self.process.pid, *children_of(os.getpid())]:
             try:
                 with open(f"/proc/{pid}/comm") as file:
                     if file.read() == "keyturn-harness\n":
                         return pid
-            except OSError:  # gone meanwhile
+            except OSError:  # it has ended meanwhile
                 pass
         sys.exit(f"{self.engine}: no harness to be seen")
 
     def census(self):
-        """Processes of ours, and descriptors of the supervisor; -1 where we may not look."""
+        """The number of our processes, and of the supervisor's descriptors; -1 without permission."""
         try:
             descriptors = len(os.listdir(f"/proc/{self.supervisor()}/fd"))
         except PermissionError:  # not dumpable, and we are not root
@@ -297,7 +297,7 @@ class Box:
         return len(children_of(os.getpid())), descriptors
 
     def settles_at(self, wanted):
-        """Waits until the census is this one again; else what it is instead."""
+        """Waits until the census equals this one; otherwise returns the other one."""
         until = time.monotonic() + 5
         while (now := self.census()) != wanted and time.monotonic() < until:
             time.sleep(0.005)

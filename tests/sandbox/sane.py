@@ -1,4 +1,4 @@
-# An ordinary script that looks whether anything around it is not as it should be.
+# An ordinary script that checks whether its environment is intact.
 import asyncio
 import builtins
 import colorsys

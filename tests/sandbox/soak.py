@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A thousand scripts on one harness leave nothing behind: no process, no descriptor, no memory.
+"""Tests that a thousand scripts on one harness leak nothing: no process, no descriptor, no memory.
 
     soak.py --harness PATH [--engine bwrap] [--count 1000]
 """
@@ -19,7 +19,7 @@ SCRIPTS = (
     ("import asyncio; asyncio.run(asyncio.sleep(0)); emit_result(None)", None),
     ("import os; [os.pipe() for _ in range(10)]; emit_result('y' * 100000)", "y" * 100000),
 )
-GROWTH_KB = 1024  # of the supervisor or the zygote; a hundred bytes kept per script would be a tenth of it
+GROWTH_KB = 1024  # of the supervisor or the zygote; a leak of a hundred bytes per script would be a tenth of it
 
 
 def resident_kb(pid):
@@ -35,7 +35,7 @@ def descriptors(pid):
 
 
 def look(box):
-    """What can leak, once nothing happens any more."""
+    """The census and memory, once nothing happens any more."""
     before = None
     while (now := box.census()) != before:
         before = now
@@ -69,7 +69,7 @@ def main():
     rig.adopt_orphans()
     host = rig.Host()
     box = rig.Box(args.engine, os.path.abspath(args.harness), host)
-    soak(box, 60, 0)  # whatever is made once is made by then
+    soak(box, 60, 0)  # everything that is created once exists by then
     before = look(box)
     soak(box, args.count, 60)
     after = look(box)

@@ -1,4 +1,4 @@
-/* The system call filter for programs, row by row: every row of program_syscalls.def is refused in the engine, and its
+/* The system call filter for programs, row by row: the engine refuses every row of program_syscalls.def, and its
  * control, the same call without a filter, is not. The calls are in try_calls.def, and try_call makes them.
  *
  *     sandbox_test_calls ['*' ENGINE IMAGE]      bubblewrap without an argument */
@@ -61,7 +61,7 @@ static const struct row {
 #define HIGH 0x7fff00000000l
 
 static const struct attempt {
-    int row; /* ROWS: none refuses it */
+    int row; /* ROWS: no row refuses it */
     int call;
     const char *text;
     long arguments[6];
@@ -72,7 +72,7 @@ static const struct attempt {
 };
 
 #define X32     0x40000000l
-#define EXTRAS  2 /* behind the attempts: calls of other machines */
+#define EXTRAS  2 /* after the attempts: calls of other architectures */
 #define ANSWERS (COUNT_OF(attempts) + EXTRAS)
 
 static const char *engine = "bwrap";
@@ -85,7 +85,7 @@ static void write_lines(struct strbuf *out)
 {
     for (size_t i = 0; i < COUNT_OF(attempts); i++) {
         const long *a = attempts[i].arguments;
-        /* A call that this machine lacks becomes getpid: the line stays. */
+        /* A call that this machine lacks becomes getpid, so that the line numbers stay. */
         strbuf_addf(out, "%d %ld %ld %ld %ld %ld %ld\n", attempts[i].call < 0 ? SYS_getpid : attempts[i].call, a[0],
                     a[1], a[2], a[3], a[4], a[5]);
     }
@@ -102,7 +102,7 @@ static void read_answers(const char *text, int *answers)
     }
 }
 
-/* By the filter itself, in a process of ours: NULL for none. */
+/* Runs the filter in a process of this program; NULL: no filter. */
 static void load_filter(const bool *ungrouped)
 {
     CLEANUP(strbuf) struct strbuf bytes = STRBUF_INIT;
@@ -165,7 +165,7 @@ static void make_inside(int *answers)
     program_rig_close(&rig);
 }
 
-/* ---- what must come of them ---- */
+/* ---- expected results ---- */
 
 static bool refuses(const struct attempt *attempt, bool ungrouped)
 {
@@ -191,7 +191,7 @@ static void check(const int *answers, const int *bare, bool ungrouped, bool more
 #endif
 }
 
-/* Whether the kernel asks this process for no privilege that it lacks, and nothing filters it. */
+/* Whether this process has every privilege that the kernel checks, and no filter. */
 static bool may_all(void)
 {
     CLEANUP(strbuf) struct strbuf status = STRBUF_INIT;
@@ -207,7 +207,7 @@ static bool may_all(void)
     return !filter || strstr(filter, "Seccomp:\t0") == filter;
 }
 
-/* In a container of an engine, only what programs get there is of interest. */
+/* In a container, only the filter of programs is tested. */
 static void skip_in_a_container(void)
 {
     if (options.image)
@@ -226,9 +226,9 @@ TEST(each_row_has_a_call)
             fail_msg("no call in try_calls.def for the row %s", rows[i].name);
 }
 
-/* Without a filter no row's answer comes. Two kinds prove nothing here, and are named: calls that the kernel asks a
- * privilege for before it looks at them, and calls that it does not have. */
-TEST(controls_get_through)
+/* Without a filter no row gives its answer. Two kinds of calls prove nothing here, and are listed: calls for which the
+ * kernel checks a privilege before the arguments, and calls that this kernel lacks. */
+TEST(controls_succeed_without_a_filter)
 {
     skip_in_a_container();
     int bare[ANSWERS];
@@ -290,7 +290,7 @@ TEST(programs_run_with_the_filter)
     check(answers, bare, !memory_is_grouped(), strcmp(engine, "bwrap") != 0);
 }
 
-/* keyturn-launch starts nothing with a filter that it cannot have. */
+/* keyturn-launch refuses to start a program if its filter cannot be installed. */
 TEST(no_program_without_its_filter)
 {
     skip_in_a_container();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Scripts and programs in containers of a real dockerd, which is started here, listens only on a socket of ours and is ended
-# with the test. $1 is keyturn, the others are tests of programs. Only root can start one: for others the test counts as skipped.
+# Runs scripts and programs in containers of a real dockerd. The test starts the daemon on a socket of its own and ends
+# it. $1 is keyturn, the others are tests of programs. Only root can start it: for other users the test counts as
+# skipped.
 set -u
 program=$(readlink -f "${1:?usage: test_docker.sh PROGRAM TEST...}")
 shift
@@ -14,7 +15,7 @@ export DOCKER_HOST=unix://$base/socket XDG_CONFIG_HOME=$base/config XDG_DATA_HOM
 export XDG_CACHE_HOME=$base/cache
 failed=0
 
-# No network is made or changed for it: its containers have none.
+# The daemon creates and changes no network: its containers have none.
 dockerd --host "$DOCKER_HOST" --data-root "$base/images" --exec-root "$base/exec" --pidfile "$base/pid" --bridge=none \
     --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false --exec-opt native.cgroupdriver=cgroupfs \
     >"$base/log" 2>&1 &
@@ -60,7 +61,7 @@ for _ in $(seq 300); do has '"on' && break; sleep 0.1; done
 kill -9 "$script"
 wait "$script" 2>/dev/null
 for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
-ok "nothing of it is left" test "$(running)" -eq 0
+ok "no container is left" test "$(running)" -eq 0
 
 # The same for a program of a turn.
 mkdir -p "$XDG_CONFIG_HOME/keyturn" "$base/work"
@@ -77,7 +78,7 @@ ok "a command runs there" has '"text":"on'
 kill -9 "$turn"
 wait "$turn" 2>/dev/null
 for _ in $(seq 300); do [ "$(running)" -eq 0 ] && break; sleep 0.1; done
-ok "nothing of the command is left" test "$(running)" -eq 0
+ok "no container of the command is left" test "$(running)" -eq 0
 
 for test in "$@"; do
     "$test" '*' docker localhost/keyturn-harness >"$base/out" 2>&1

@@ -1,5 +1,5 @@
-/* Every way a script can end, and that after each the harness serves the next one: one error that names the cause, then
- * script_done, and nothing after it. */
+/* Tests every way a script can end, and that the harness serves the next one after each: one error that names the
+ * cause, then script_done, and nothing after it. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -43,7 +43,7 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The events end with exactly one error that holds the text, and a sane script runs after it. */
+/* Expects exactly one error with this text at the end of the events, and that a sane script runs after it. */
 static void ends(const char *script, double timeout, const char *cause)
 {
     const char *said = harness_says(&rig, script, timeout);
@@ -55,7 +55,7 @@ static void ends(const char *script, double timeout, const char *cause)
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
 
-TEST_WITH(leaving_is_an_error_with_its_code, set_up, tear_down)
+TEST_WITH(early_exit_is_an_error_with_its_code, set_up, tear_down)
 {
     harness_rig_start(&rig);
     ends("import sys; sys.exit(3)", 5, "error Script tried to exit (code 3)\n");
@@ -82,8 +82,8 @@ TEST_WITH(a_crash_is_reported_by_its_signal, set_up, tear_down)
     ends("import signal; signal.raise_signal(signal.SIGKILL)", 5, "error Script was killed (SIGKILL)");
 }
 
-/* Whatever a script does when it has no memory left, the end of it is not ours, and has its cause. */
-TEST_WITH(a_lack_of_memory_is_named, set_up, tear_down)
+/* A script without memory left can end in many ways; none ends the harness, and each has its cause. */
+TEST_WITH(missing_memory_is_reported, set_up, tear_down)
 {
     static const char full[] =
         "kept = []\nsize = 1 << 20\nwhile size:\n    try:\n        kept.append(bytearray(size))\n"
@@ -211,7 +211,7 @@ TEST_WITH(raw_bytes_become_text_of_the_script, set_up, tear_down)
         "log stdout {\"type\":\"script_done\",\"execution_id\":\"r3\"}\nresult 1\ndone\n");
 }
 
-TEST_WITH(forged_records_say_no_more_than_a_script_may, set_up, tear_down)
+TEST_WITH(forged_records_have_no_effect_on_the_protocol, set_up, tear_down)
 {
     harness_rig_start(&rig);
     const char *said =
@@ -233,7 +233,7 @@ TEST_WITH(forged_records_say_no_more_than_a_script_may, set_up, tear_down)
                         "log warning the script wrote to the event pipe itself: not JSON: expected a value at byte 4\n"
                         "log warning the script wrote to the event pipe itself: an unknown kind\n"
                         "result 2\ndone\n");
-    /* An end that the script wrote itself is its end. */
+    /* An error event that the script itself wrote counts as its end. */
     assert_string_equal(harness_says(&rig, "import os\nos.write(3, b'\\nX{}\\n')\nwhile True: pass", 5), "done\n");
     ends("import os\nos.close(3)\n", 5, "error Script closed the event pipe");
     ends("import os\nos.dup2(1, 3)\n", 2, "");

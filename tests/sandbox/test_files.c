@@ -1,4 +1,4 @@
-/* Files that come with a request: where they are put, what a script can do with them, and what is refused. */
+/* Tests files that come with a request: their folder, what a script can do with them, and which are refused. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -41,8 +41,8 @@ TEST_WITH(files_arrive_with_the_content_that_was_sent, set_up, tear_down)
               "result [[0,1,254,255],\"\"]\ndone\n");
 }
 
-/* What "import" finds; nothing of it can take the place of a module that Python has. */
-TEST_WITH(a_script_imports_them, set_up, tear_down)
+/* Files that "import" finds; none of them can replace a module of Python. */
+TEST_WITH(scripts_can_import_files, set_up, tear_down)
 {
     says_with("[{\"path\":\"json.py\",\"base64\":\"MS8w\"},{\"path\":\"pkg/lib.py\",\"base64\":\"eCA9IDQyCg==\"}]",
               "import json, pkg.lib\nemit_result([pkg.lib.x, json.loads('7')])", "result [42,7]\ndone\n");
@@ -61,14 +61,14 @@ TEST_WITH(a_test_suite_runs, set_up, tear_down)
               "result [1,1,0]\ndone\n");
 }
 
-TEST_WITH(the_modes_say_that_they_are_copies, set_up, tear_down)
+TEST_WITH(sent_files_are_read_only, set_up, tear_down)
 {
     says_with("[{\"path\":\"a\",\"base64\":\"\",\"executable\":true},{\"path\":\"b\",\"base64\":\"\"}]",
               "import os\nemit_result([oct(os.stat(n).st_mode & 0o777) for n in 'ab'])",
               "result [\"0o555\",\"0o444\"]\ndone\n");
 }
 
-TEST_WITH(nothing_is_written_where_something_is, set_up, tear_down)
+TEST_WITH(existing_files_are_not_replaced, set_up, tear_down)
 {
     assert_string_equal(harness_says(&rig, "open('a', 'w').write('mine')\nemit_result(1)", 10), "result 1\ndone\n");
     says_with("[{\"path\":\"a\",\"base64\":\"\"}]", "emit_result(2)",

@@ -1,6 +1,6 @@
-/* The table of system calls, row by row: every call that is not allowed is made, with arguments that can do no harm. A
- * call that reaches the kernel complains about them (EFAULT, EBADF, EINVAL); one that does not gives EPERM or ENOSYS,
- * or ends the process. The same calls without the filter are the control. */
+/* Tests the table of system calls, row by row: every forbidden call is made, with harmless arguments. A call that
+ * reaches the kernel fails with EFAULT, EBADF or EINVAL; a filtered one gives EPERM or ENOSYS, or ends the process. The
+ * control makes the same calls without the filter. */
 
 #include "base/mem.h"
 #include "inside.h"
@@ -50,7 +50,7 @@ static const struct row rows[] = {
 #include "../../harness/syscalls.def"
 };
 
-/* All arguments are -1: no descriptor, no process, no address, no set of flags that anything accepts. */
+/* All arguments are -1: not a valid descriptor, process, address or set of flags. */
 static int try_row(const struct row *row, const struct sandbox_options *options)
 {
     struct attempt call = {seccomp_syscall_resolve_name(row->name), {-1, -1, -1, -1, -1, -1}};
@@ -71,12 +71,12 @@ TEST(calls_that_are_refused)
         if (!kill && !nosys && strcmp(row->rule, "DENY") != 0)
             continue;
         if (seccomp_syscall_resolve_name(row->name) < 0)
-            continue; /* not on this machine */
+            continue; /* missing on this machine */
         int got = try_row(row, &filtered), expected = kill ? -SIGSYS : nosys ? ENOSYS : EPERM;
         if (got != expected)
             fail_msg("%s: expected %d, got %d", row->name, expected, got);
         tried++;
-        /* Without the filter, what remains is what the kernel asks a privilege for. */
+        /* Without the filter, only calls that need a privilege still fail. */
         int control = takes_arguments(row->name) ? try_row(row, &unfiltered) : EPERM;
         if (control < 0)
             fail_msg("%s ends the process without the filter too, by signal %d", row->name, -control);
@@ -102,7 +102,7 @@ TEST(fork_is_refused)
     assert_int_equal(inside(&unfiltered, fork_and_wait, NULL), 0);
 }
 
-/* What the reader of a file may do to it goes through only where files are protected otherwise. */
+/* Calls through which a reader of a file may change it are allowed only if files are protected by another layer. */
 TEST(metadata_calls_pass_only_where_files_are_read_only)
 {
     static const char *const names[] = {"fchmod", "fchown", "utimensat"};
@@ -126,8 +126,8 @@ TEST(other_system_call_tables_are_refused)
 
 /* ---- arguments ---- */
 
-/* Each pair differs in the one argument the filter looks at. Upper halves of ints hold garbage, which the kernel does
- * not read: neither may a forbidden value hide behind it, nor an allowed one be refused for it. */
+/* Each pair differs in the one argument that the filter checks. Upper halves of ints hold garbage, which the kernel
+ * does not read: they must neither hide a forbidden value nor make an allowed one fail. */
 #define GARBAGE 0x7fff00000000
 
 static void expect(struct attempt call, const char *what, int expected)
@@ -167,7 +167,7 @@ TEST(calls_are_refused_by_their_arguments)
     REACHED(mprotect, EINVAL, 1, 4096, PROT_READ);
     REFUSED(mprotect, 1, 4096, PROT_READ | PROT_EXEC);
 
-    /* CLONE_THREAD without what must go with it is EINVAL. */
+    /* CLONE_THREAD without the flags that it requires is EINVAL. */
     REACHED(clone, EINVAL, CLONE_THREAD);
     REFUSED(clone, CLONE_THREAD | CLONE_NEWUSER);
     REFUSED(clone, CLONE_THREAD | CLONE_NEWNET);
@@ -222,7 +222,7 @@ TEST(signals_go_to_oneself)
     assert_int_equal(inside(&filtered, end_by_abort, NULL), -SIGABRT);
 }
 
-/* ---- what must still work ---- */
+/* ---- allowed calls ---- */
 
 static void *answer(void *given)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which way docker/image.sh takes to an image, with an engine and a debootstrap that only note what is asked of them. $1 is
-# keyturn, beside which the harness lies.
+# Tests how docker/image.sh gets an image, with an engine and a debootstrap that only log their commands. $1 is keyturn;
+# the harness lies beside it.
 set -u
 harness=$(dirname "$(readlink -f "${1:?usage: test_image-ways.sh PROGRAM}")")/keyturn-harness
 source=$(readlink -f "$(dirname "$0")/../..")
@@ -11,7 +11,7 @@ mkdir "$base/bin" "$base/own"
 cp "$harness" "$base/own/keyturn-harness"
 export PATH=$base/bin:$PATH XDG_CACHE_HOME=$base/cache NOTES=$base/notes
 
-# Images that it has are files in $base/images; a registry answers where there is a file `registry`.
+# Its images are files in $base/images; a registry answers if a file `registry` exists.
 cat >"$base/bin/podman" <<TXT
 #!/bin/sh
 [ "\$1" = --runtime=runc ] && shift
@@ -41,7 +41,7 @@ cat >"$base/bin/id" <<'TXT'
 TXT
 chmod +x "$base"/bin/*
 
-image() { # builds; what it says is in said, what it did in $NOTES
+image() { # builds; output in `said`, commands in $NOTES
     : >"$NOTES"
     said=$("$source/docker/image.sh" --engine podman --name x --harness "$base/own/keyturn-harness" --mirror http://mirror/ 2>&1)
     status=$?

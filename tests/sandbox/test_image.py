@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The image of the script sandbox, and what the container around the harness does by itself.
+"""Tests the image of the script sandbox, and the protection that its container gives without the harness's layers.
 
     test_image.py IMAGE HARNESS
 
-What is in the image is looked at from outside. Then scripts run in it with podman. For what the container must stop,
-the harness's own layer for the same thing is left off, so that the container alone is tried: effects count, not options.
+The test reads the image from outside, then runs scripts in it with podman. For each attack that the container must stop,
+the harness's own layer against it is off, so that only the container is tested: effects count, not options.
 """
 
 import collections
@@ -24,7 +24,7 @@ import rig
 
 IMAGE, HARNESS = sys.argv[1:3]
 BUILD = os.path.join(rig.HERE, "../../docker/image.sh")
-# Where both kinds of cgroups are mounted the product comes to this runtime by itself, at its second try.
+# With both kinds of cgroups mounted, the product selects this runtime itself, at its second try.
 AGAIN = os.path.isdir("/sys/fs/cgroup/unified") and shutil.which("runc") is not None
 PODMAN = ["podman", "--runtime=runc"] if AGAIN else ["podman"]
 UNLIMITED = "podman has no limits for ordinary users where cgroups are of the first version"
@@ -36,7 +36,7 @@ def podman(*arguments, **options):
 
 
 class Container:
-    """One harness in one container, as the product starts it, gone when the block is left."""
+    """Runs one harness in one container, as the product starts it; both are gone after the block."""
 
     def __init__(self, *switches):
         self.lines, self.rest = collections.deque(), b""
@@ -53,7 +53,7 @@ class Container:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            cwd=self.tools.name,  # podman's monitor leaves a file "oom" where it was started
+            cwd=self.tools.name,  # podman's monitor leaves a file "oom" in its current folder
         )
         self.ready = self.event(60)
 
@@ -85,7 +85,7 @@ class Container:
         return json.loads(self.lines.popleft())
 
     def run(self, script, timeout=20):
-        """The events of a script, up to and without its end."""
+        """The events of a script, up to its end and without it."""
         request = {"execution_id": "x", "script": script, "timeout": timeout, "mode": "PLAN", "required_secrets": []}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
@@ -105,7 +105,7 @@ def is_equal(got, wanted):
     assert got == wanted, f"{got!r} instead of {wanted!r}"
 
 
-# What is in it
+# Contents of the image
 
 
 def config():
@@ -118,7 +118,7 @@ def config():
 
 
 def files():
-    """It holds one program, no shell, nothing that gives rights, and byte code for all of Python."""
+    """It contains one program, no shell, no setuid files, and byte code for all of Python."""
     name = f"keyturn-test-{os.getpid()}-files"
     podman("create", "--name", name, "--pull=never", IMAGE, check=True)
     members = {}
@@ -150,7 +150,7 @@ def files():
     assert total < 80 << 20, f"{total >> 20} MB"
 
 
-# What it does
+# Effects of the container
 
 
 def protocol():
@@ -174,7 +174,7 @@ def protocol():
 
 
 def library():
-    """All of Python's library is there that can be of use, threads end, and the time zones are known."""
+    """All useful modules of Python's library are there, threads end, and the time zones are known."""
     script = """
 import importlib, sys, threading, zoneinfo
 missing = []
@@ -198,7 +198,7 @@ emit_result([missing, str(zoneinfo.ZoneInfo("Europe/Berlin"))])
 
 
 def memory():
-    """What uses more memory than the container has is ended; the harness goes on."""
+    """A program that uses more memory than the container has is killed; the harness continues."""
     if not LIMITED:
         return UNLIMITED
     with Container("--no-rlimits") as box:
@@ -209,7 +209,7 @@ def memory():
 
 
 def processes():
-    """There are no more tasks than the container may have."""
+    """The number of tasks is limited."""
     script = """
 import threading
 stop, threads = threading.Event(), []
@@ -232,7 +232,7 @@ emit_result(count)
 
 
 def space():
-    """The workspace has an end."""
+    """The size of the workspace is limited."""
     script = """
 import errno
 try:
@@ -249,7 +249,7 @@ except OSError as error:
 
 
 def root():
-    """Nothing but the workspace can be written, not even where file rules are off."""
+    """Nothing but the workspace can be written, even without the file rules of the harness."""
     script = """
 import errno, os
 said = {}
@@ -267,7 +267,7 @@ emit_result(said)
 
 
 def network():
-    """There is no way out, not even where system calls are not filtered."""
+    """No network, even without the system call filter."""
     script = """
 import errno, socket
 said = []
@@ -286,7 +286,7 @@ emit_result([said, sorted(name for _, name in socket.if_nameindex())])
 
 
 def rights():
-    """No capability, no new ones, no other process in sight, none of our variables."""
+    """No capabilities, no new ones, no other process is visible, none of our variables."""
     script = """
 import os
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
@@ -303,7 +303,7 @@ emit_result([[int(status[name], 16) for name in ("CapPrm", "CapEff", "CapBnd", "
 
 
 def stop():
-    """The harness is process 1 and ends when it is asked to, without being killed."""
+    """The harness is process 1 and ends on SIGTERM, without being killed."""
     with Container() as box:
         began = time.monotonic()
         podman("stop", "--time", "20", box.name, check=True)
@@ -312,7 +312,7 @@ def stop():
         assert podman("container", "exists", box.name).returncode == 1, "the container stayed"
 
 
-# How it is made
+# Building the image
 
 
 def build(*options, **more):
@@ -321,13 +321,13 @@ def build(*options, **more):
 
 
 def again():
-    """What is made of the same files is left alone."""
+    """An image of the same files is not rebuilt."""
     status, said = build("--engine", "podman", "--name", IMAGE, "--harness", HARNESS)
     assert status == 0 and "is up to date" in said, said
 
 
 def without_engine():
-    """Where no engine works, one line says which and why."""
+    """Without a working engine, one line names each one and why it fails."""
     with tempfile.TemporaryDirectory() as empty:
         for tool in ("bash", "dirname", "readlink", "sed", "id", "grep", "tail"):
             os.symlink(f"/usr/bin/{tool}", os.path.join(empty, tool))

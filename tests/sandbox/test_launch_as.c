@@ -1,4 +1,5 @@
-/* keyturn-launch --as: what the command is, what it sees, and that it ends with its parent. Only root can do it. */
+/* Tests keyturn-launch --as: the user of the command, the files that it sees, and that it ends with its parent. Only
+ * root can use it. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -17,8 +18,8 @@
 #define LAUNCHER    BUILD_DIR "/keyturn-launch"
 #define OPTIONS_MAX 16
 
-static char *top;  /* open to everybody */
-static char *shut; /* in it: 0700, with shown/, lent/ and other/ */
+static char *top;  /* everyone may enter */
+static char *shut; /* contains 0700, with shown/, lent/ and other/ */
 
 static char *in_shut(const char *name)
 {
@@ -96,7 +97,7 @@ static void read_all(int fd, struct strbuf *out)
     close(fd);
 }
 
-/* Everything the command prints when it is started with the options. */
+/* Returns the output of the command with these options. */
 static char *run(const char *const *options, const char *command)
 {
     struct strbuf out = STRBUF_INIT;
@@ -148,7 +149,7 @@ TEST(only_bound_paths_are_visible)
                      "ls $SHUT; cat $SHUT/shown/file $SHUT/alone; echo x > $SHUT/shown/below/made && cat "
                      "$SHUT/shown/below/made; touch $SHUT/new 2>/dev/null || echo shut");
     assert_string_equal(said, "alone\nshown\nopenalonex\nshut\n");
-    /* It is the host's file, of the other user, and the host's folder is as it was. */
+    /* The file on the host belongs to the other user, and the host's folder is unchanged. */
     struct stat st;
     CLEANUP(free) char *made = in_shut("shown/below/made"), *hidden = in_shut("other/file");
     assert_int_equal(stat(made, &st), 0);
@@ -167,7 +168,7 @@ TEST(bound_folders_are_read_only)
                           "(echo x > $SHUT/lent/work/made) 2>/dev/null && echo made";
     CLEANUP(free) char *alone = run((const char *const[]){"--lend", lent, NULL}, command);
     assert_string_equal(alone, "lentkept\n");
-    /* What is shown within it stays what it is. */
+    /* Mounts inside it stay visible. */
     CLEANUP(free) char *both = run((const char *const[]){"--show", work, "--lend", lent, NULL}, command);
     assert_string_equal(both, "lentkept\nmade\n");
 }
@@ -204,8 +205,8 @@ TEST(wrong_arguments_are_reported)
     assert_non_null(strstr(root, "keyturn-launch: --as needs root and another user than root"));
 }
 
-/* The command holds the pipe until it ends, and nothing but its parent's end ends it. */
-TEST(it_ends_with_its_parent)
+/* The command holds the pipe until it ends, and only the end of its parent ends it. */
+TEST(the_command_ends_with_its_parent)
 {
     SKIP_UNLESS_ROOT();
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;

@@ -1,4 +1,5 @@
-/* Limits, Landlock, and what is told about the layers. Each attempt is made twice: with its layer, and without it. */
+/* Tests limits, Landlock, and the report about the layers. Each attempt is made twice: with its layer, and without it.
+ */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -120,7 +121,7 @@ static int connect_tcp(const void *unused)
     return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 && errno != ECONNREFUSED ? errno : 0;
 }
 
-/* Two attempts at one thing: refused with Landlock, done without. */
+/* Two attempts at the same thing: refused with Landlock, successful without. */
 static void refused(int (*what)(const void *), const char *path, int code)
 {
     int got = inside(&only_landlock, what, path), control = inside(&nothing, what, path);
@@ -172,7 +173,7 @@ TEST(other_files_are_refused)
     refused(run_program, program, EACCES);
     refused(make_fifo, fifo, EACCES);
     refused(make_link, link_name, EACCES);
-    refused(read_file, link_name, EACCES); /* the control made it */
+    refused(read_file, link_name, EACCES); /* the control created it */
     refused(remove_file, secret, EACCES);
 }
 
@@ -191,7 +192,7 @@ TEST(abstract_sockets_and_signals_are_blocked)
     socklen_t length = sizeof(address);
     CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char name[sizeof(address.sun_path)] = "";
-    /* The kernel chooses an abstract name when it is given none. */
+    /* The kernel chooses an abstract name for an empty one. */
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address.sun_family)), 0);
     assert_int_equal(listen(fd, 8), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
@@ -247,7 +248,7 @@ TEST(resource_limits_hold)
     if (getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max > 0)
         limited(may_dump_core, NULL, EPERM);
     size_t size = (size_t)600 << 20;
-#ifdef __SANITIZE_ADDRESS__ /* which takes terabytes of addresses for itself */
+#ifdef __SANITIZE_ADDRESS__ /* which reserves terabytes of address space */
     assert_int_equal(inside(&only_limits, take_memory, &size), 0);
 #else
     limited(take_memory, &size, ENOMEM);
@@ -285,7 +286,7 @@ static int burn(void)
     return 0;
 }
 
-/* The limit on processor time is set from outside, on a child that has entered all layers already. */
+/* The limit on processor time is set from outside, on a child that has already entered all layers. */
 TEST(processor_time_is_limited)
 {
     struct err err = ERR_INIT;
@@ -311,7 +312,7 @@ TEST(processor_time_is_limited)
     sandbox_free(sandbox);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static void expect_told(const struct sandbox_options *options, const char *text)
 {
@@ -338,7 +339,7 @@ TEST(active_layers_are_reported)
                           "false,\"workspace_mb\":0}");
 }
 
-TEST(a_workspace_that_is_missing)
+TEST(a_missing_workspace_is_reported)
 {
     struct sandbox_options options = {.workspace = "/nowhere/at/all"};
     struct err err = ERR_INIT;
@@ -346,7 +347,7 @@ TEST(a_workspace_that_is_missing)
     assert_string_equal(err.text, "/nowhere/at/all: No such file or directory");
 }
 
-/* Makes this process one on a kernel that lacks a call. */
+/* Makes a call fail in this process, as on a kernel that lacks it. */
 static void take_away(const char *call, unsigned code)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -355,8 +356,8 @@ static void take_away(const char *call, unsigned code)
     seccomp_release(ctx);
 }
 
-/* 0 when the lack was told as expected and the other layers could be put on. The child tells by its status: a failed
- * assertion in it would go on with the rest of the tests. */
+/* Returns 0 if the missing layer was reported as expected and the other layers were entered. The child reports by its
+ * exit status: a failed assertion in it would continue with the rest of the tests. */
 static int without(const char *call, unsigned code, const char *text, const char *why)
 {
     int status;
@@ -377,7 +378,7 @@ static int without(const char *call, unsigned code, const char *text, const char
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TEST(machines_that_lack_a_layer)
+TEST(missing_layers_are_reported)
 {
     const char *no_landlock = "\"landlock\":0,\"seccomp\":true";
     assert_int_equal(without("landlock_create_ruleset", ENOSYS, no_landlock, "landlock: Function not implemented"), 0);

@@ -1,5 +1,5 @@
-/* Programs with a network, in a real sandbox: real clients reach what is listed, through our forwarder, and nothing
- * else. The hosts are services of this machine (attacks/services.py): there is no other network here.
+/* Tests programs with a network, in a real sandbox: real clients reach the listed hosts through our forwarder, and
+ * nothing else. The hosts are services of this machine (attacks/services.py): there is no other network here.
  *
  *     sandbox_test_network ['*' ENGINE IMAGE]      bubblewrap without an argument */
 
@@ -19,7 +19,7 @@
 static const char *engine = "bwrap", *attacks = ATTACKS_DIR;
 static struct programs_options options;
 static struct program_rig rig;
-static char *folder; /* what the services serve */
+static char *folder; /* the content that the services serve */
 static pid_t services;
 static int services_input;
 static unsigned http, https, echo;
@@ -52,7 +52,7 @@ static void open_listed(void)
     open_with((const char *const[]){plain, tls, heard, NULL});
 }
 
-/* What the command prints; $HTTP, $HTTPS and $ECHO are ports. */
+/* The output of the command; $HTTP, $HTTPS and $ECHO are ports. */
 static const char *sh(const char *command)
 {
     struct err err = ERR_INIT;
@@ -88,10 +88,10 @@ static void expect_told(const char *host, unsigned port)
 {
     CLEANUP(free) char *line = xasprintf("c7 %s %u bytes\n", host, port);
     if (!strstr(recorder_text(&told), line))
-        fail_msg("told was: %s", recorder_text(&told));
+        fail_msg("recorded: %s", recorder_text(&told));
 }
 
-/* ---- what is listed is reached ---- */
+/* ---- listed hosts ---- */
 
 TEST(curl_works_through_the_forwarder)
 {
@@ -134,7 +134,7 @@ TEST(other_clients_work_through_the_forwarder)
     program_rig_close(&rig);
 }
 
-TEST(many_bytes_and_half_a_connection)
+TEST(large_transfers_and_half_closed_connections)
 {
     open_listed();
     expect("head -c 9000000 /dev/urandom > big; "
@@ -164,11 +164,11 @@ TEST(many_connections_at_once)
     size_t count = 0;
     for (const char *at = recorder_text(&told); (at = strstr(at, line)); at++)
         count++;
-    assert_int_equal(count, 101); /* one by one, and the rest summed up */
+    assert_int_equal(count, 101); /* one line each for some, one for the rest */
     program_rig_close(&rig);
 }
 
-/* ---- what is not listed is not ---- */
+/* ---- other hosts ---- */
 
 #define FORBIDDEN "curl -sS -o answer -w '%{http_code} ' "
 
@@ -199,7 +199,7 @@ TEST(no_way_around_the_forwarder)
     program_rig_close(&rig);
 }
 
-/* Every public host is none of this machine's, however that is written. */
+/* No spelling of an address of this machine counts as a public host. */
 TEST(loopback_is_never_public)
 {
     static const char *const lists[][2] = {{"*", NULL}, {"example.org:443", NULL}, {"10.0.0.0/8", NULL}};
@@ -211,7 +211,7 @@ TEST(loopback_is_never_public)
     }
 }
 
-/* A server of its own is reached as ever: where the list says nothing of loopback, nothing there is forwarded. */
+/* A program reaches its own server as usual: without loopback in the list, nothing there is forwarded. */
 TEST(programs_have_their_own_loopback)
 {
     open_with((const char *const[]){"*", NULL});
@@ -229,7 +229,7 @@ TEST(without_a_host_list_programs_have_no_network)
     program_rig_close(&rig);
 }
 
-/* A connection that is open when the program ends is told of, before the end is. */
+/* A connection that is open at the end of the program is reported before that end. */
 TEST(open_connections_end_with_the_program)
 {
     open_listed();
@@ -302,7 +302,7 @@ static int clean(void **state)
 void test_begin(void)
 {
     if (getenv("KEYTURN_ATTACKS"))
-        attacks = getenv("KEYTURN_ATTACKS"); /* nobody may not get to the source folder */
+        attacks = getenv("KEYTURN_ATTACKS"); /* the user nobody may have no access to the source folder */
     if (test_program_arguments[0] && test_program_arguments[1]) {
         engine = test_program_arguments[0];
         options.image = test_program_arguments[1];

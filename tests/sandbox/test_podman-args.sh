@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The engine podman against a stand-in that looks at its arguments and runs the harness itself: that the second runtime is
-# tried, that secrets are named and not told, that a container is killed by name. $1 is the program.
+# Tests the engine podman with a stand-in that checks its arguments and runs the harness itself: the second runtime is
+# tried, the arguments have names of secrets but no values, a container is killed by name. $1 is the program.
 source "$(dirname "$0")/remote.sh"
 mkdir "$base/bin" "$base/seen" "$base/tools"
 cat >"$base/bin/podman" <<'TXT'
@@ -23,13 +23,13 @@ done
 shift
 echo "Resource limits are not supported and ignored on cgroups V1 rootless systems" >&2
 mkdir -p "$SEEN/ws"
-# Not one of our group, as a container is not: only podman kill ends it.
+# Not in our process group, like a container: only podman kill ends it.
 setsid "$HARNESS" "$@" --tools "$SEEN" --workspace "$SEEN/ws" <&0 &
 echo $! >"$SEEN/$name"
 wait $!
 TXT
 chmod 755 "$base/bin/podman"
-# What the client may see of our environment is a matter of names.
+# The client gets only variables of certain names from our environment.
 export DOCKER_STAND_IN=1
 sed -i "2i SEEN=$base/seen HARNESS=$build/keyturn-harness" "$base/bin/podman"
 export PATH=$base/bin:$PATH API_TOKEN=open-sesame AWS_SECRET_ACCESS_KEY=not-for-you
@@ -40,7 +40,7 @@ user=$user:$(id -g _keyturn 2>/dev/null || echo "$user")
 kt exec --engine podman --secret API_TOKEN --tools "$base/tools" - <<<'import os; emit_result(len(os.environ["API_TOKEN"]))'
 ok "a script" is 0
 ok "with its secret" out '"data":11'
-ok "first as it is" test "$(sed -n 1p "$calls" | cut -d' ' -f1-3)" = "run -i --rm"
+ok "first with the default runtime" test "$(sed -n 1p "$calls" | cut -d' ' -f1-3)" = "run -i --rm"
 ok "then with the other runtime" test "$(sed -n 2p "$calls" | cut -d' ' -f1-4)" = "--runtime=runc run -i --rm"
 for argument in --pull=never --read-only --cap-drop=ALL --security-opt=no-new-privileges --network=none \
     "--user $user" "--memory 512m" "--memory-swap 512m" "--pids-limit 32" "--ulimit nofile=1024:1024" \
@@ -48,15 +48,15 @@ for argument in --pull=never --read-only --cap-drop=ALL --security-opt=no-new-pr
     "--volume $base/tools:/tools:ro"; do
     ok "$argument" grep -qF -- " $argument " "$calls"
 done
-ok "no value of a secret among them" test -z "$(grep -F open-sesame "$calls")"
-ok "nothing else of ours" test -z "$(grep -F not-for-you "$base/seen/env")"
+ok "no value of a secret in the arguments" test -z "$(grep -F open-sesame "$calls")"
+ok "no other variable of our environment" test -z "$(grep -F not-for-you "$base/seen/env")"
 killed() { grep -q '^kill keyturn-' "$calls"; }
 ok "killed by name" until_true 10 killed
 no_box() { [ -z "$(pgrep -f "keyturn-harness.*--workspace $base")" ]; }
 ok "and gone" until_true 10 no_box
 kt engines --json podman </dev/null
-ok "a limit that it leaves out is told" out "Resource limits are not supported and ignored"
-ok "and found" out "IGNORES its limit on"
-ok "so it is weak" out '"verdict":"weak"'
-ok "all gone" until_true 10 no_box
+ok "a limit that podman ignores is reported" out "Resource limits are not supported and ignored"
+ok "and measured" out "IGNORES its limit on"
+ok "so the verdict is weak" out '"verdict":"weak"'
+ok "no container is left" until_true 10 no_box
 finish

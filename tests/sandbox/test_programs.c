@@ -1,6 +1,6 @@
-/* Programs in a real sandbox: what they get, how they end, and that nothing of them is left. What they cannot reach is
- * in promises.def, their network in test_network.c. Bubblewrap without an argument; "podman IMAGE" for the other one.
- */
+/* Tests programs in a real sandbox: their environment, how they end, and that nothing of them is left. promises.def has
+ * what they cannot reach, test_network.c their network. Bubblewrap without an argument; "podman IMAGE" for the other
+ * one. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static char *outside; /* a folder beside the workspace */
 static void open_with(const char *name)
 {
     struct programs_options own = options;
-    own.host_env = true; /* where nothing is around them, all of it can be seen */
+    own.host_env = true; /* without an engine, the whole machine is visible */
     if (strcmp(name, "none") == 0)
         own.image = NULL;
     program_rig_open(&rig, name, &own);
@@ -68,7 +68,7 @@ static void drop_bomb(unsigned pids)
                                 .timeout_ms = 3000};
     assert_true(program_rig_run(&rig, &spec, &err));
     assert_int_equal(rig.result.end.survivors, 0);
-    if (rig.result.end.signum && !rig.result.end.timed_out) /* where nobody but keyturn-launch counts */
+    if (rig.result.end.signum && !rig.result.end.timed_out) /* only keyturn-launch counts here */
         assert_non_null(strstr(rig.result.why, "it was killed: it made more than "));
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98771");
     sh("echo sane", (struct program_limits){0});
@@ -76,7 +76,7 @@ static void drop_bomb(unsigned pids)
     program_rig_close(&rig);
 }
 
-TEST(a_bomb_is_bounded_and_gone)
+TEST(a_fork_bomb_is_limited_and_killed)
 {
     drop_bomb(40);
     drop_bomb(0);
@@ -87,9 +87,10 @@ TEST(no_process_outlives_the_program)
     open_with(engine);
     sh("setsid sleep 98772.$MARK & (setsid sleep 98772.$MARK &); sleep 0.3", (struct program_limits){0});
     program_rig_await(&rig, all_gone, (void *)(uintptr_t) "sleep 98772");
-    if (strcmp(engine, "docker") != 0) /* it hands no line of ours on, so nobody tells who was left */
+    if (strcmp(engine, "docker") !=
+        0) /* the engine forwards no line of the launcher, so the leftovers are not reported */
         assert_true(rig.result.end.left_count >= 2);
-    /* Killed by its time, too. */
+    /* The same when its time is over. */
     struct err err = ERR_INIT;
     struct program_spec spec = {
         .cmd = "sh",
@@ -101,8 +102,8 @@ TEST(no_process_outlives_the_program)
     program_rig_close(&rig);
 }
 
-/* Folders that are made for it are its own, whoever made them. */
-TEST(it_may_write_where_it_starts)
+/* Folders created for the program belong to it, whatever user created them. */
+TEST(programs_can_write_their_workspace)
 {
     struct err err = ERR_INIT;
     open_with(engine);
@@ -116,7 +117,7 @@ TEST(it_may_write_where_it_starts)
     program_rig_close(&rig);
 }
 
-/* Whatever a program does to the place, what is lent there stays as it is and is seen again. */
+/* A program cannot change or hide what is mounted in its folder. */
 TEST(bound_folders_stay_as_they_are)
 {
     open_with(engine);
@@ -126,7 +127,7 @@ TEST(bound_folders_stay_as_they_are)
     assert_true(workspace_bind(rig.ws, outside, "skills/s"));
     if (strcmp(engine, "bwrap") != 0)
         assert_int_equal(chmod(outside, 0755),
-                         0); /* containers of root's are another user's, and have no eyes of root */
+                         0); /* containers of root belong to another user, and root's permissions do not apply */
     for (int i = 0; i < 2; i++) {
         sh("cat skills/s/secret; chmod u+w skills/s skills/s/secret; echo x > skills/s/secret; rm skills/s/secret; "
            "touch skills/s/new; cat skills/s/secret skills/s/new; echo",
@@ -156,7 +157,7 @@ TEST(programs_run_on_a_terminal)
     program_rig_close(&rig);
 }
 
-/* In every engine the same, and nothing that the engine says is the program's. */
+/* The same in every engine, and the engine's own output is never the program's. */
 TEST(exit_codes_and_signals_are_reported)
 {
     open_with(engine);
@@ -170,11 +171,12 @@ TEST(exit_codes_and_signals_are_reported)
     sh("setsid sleep 60 & sleep 0.3", (struct program_limits){0});
     assert_int_equal(rig.result.end.left_count, 1);
     assert_string_equal(rig.result.left[0].name, "sleep");
-    assert_int_equal(access("oom", F_OK), -1); /* an engine leaves its files elsewhere */
+    assert_int_equal(access("oom", F_OK), -1); /* the engine leaves its files elsewhere */
     program_rig_close(&rig);
 }
 
-/* What a program shuts is in nobody's way afterwards. Root gets in anyway: this means more as another user. */
+/* A program cannot keep us out by removing permissions. Root gets in anyway, so the test proves more as another user.
+ */
 TEST(folders_closed_by_a_program_block_nothing)
 {
     open_with(engine);
@@ -192,7 +194,7 @@ TEST(folders_closed_by_a_program_block_nothing)
     program_rig_close(&rig);
 }
 
-/* Memory that several processes have together counts once, whoever counts. */
+/* Memory shared by several processes counts once, in every way of counting. */
 static void expect_fine(const char *python)
 {
     open_with(engine);
@@ -206,7 +208,7 @@ static void expect_fine(const char *python)
 
 #define HOLD(mb) "held = bytearray(" #mb " << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\n"
 
-/* The pipe keeps the child in its parent's memory: it opens that before it becomes another program. */
+/* The pipe keeps the child in its parent's memory: the child opens it before exec. */
 TEST(a_child_of_vfork_counts_once)
 {
     expect_fine(
@@ -219,8 +221,8 @@ TEST(a_child_of_vfork_counts_once)
                                            "print('fine')");
 }
 
-/* Processes come and go all the time, and none of them has much. The shell would tell of a child that was stopped. */
-TEST(a_busy_shell_beside_forks_is_fine)
+/* Many short processes, each with little memory. The shell would report a stopped child. */
+TEST(many_short_processes_stay_below_the_memory_limit)
 {
     expect_fine("import os, subprocess, signal, time\n" HOLD(
         60) "children = []\n"
@@ -233,7 +235,7 @@ TEST(a_busy_shell_beside_forks_is_fine)
             "print((shell.stdout + shell.stderr).decode() or 'fine')");
 }
 
-/* A file in /tmp is memory, and no second time because it is mapped. */
+/* A file in /tmp counts as memory, and only once if it is mapped. */
 TEST(a_mapped_file_counts_once)
 {
     expect_fine("import mmap, time\n" HOLD(25) "with open('/tmp/mapped', 'wb+') as file:\n"
@@ -246,7 +248,7 @@ TEST(a_mapped_file_counts_once)
 
 #define NEIGHBORS 40
 
-/* Tasks of other programs of the same user do not count, be they in another container or in none. */
+/* Tasks of other programs of the same user do not count, in another container or in none. */
 TEST(each_program_has_its_own_limit_of_processes)
 {
     pid_t others[NEIGHBORS];

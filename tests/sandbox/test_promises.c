@@ -1,4 +1,4 @@
-/* Every row of promises.def: its attack is stopped by the engine, and gets through where nothing is in its way.
+/* Tests every row of promises.def: the engine stops its attack, and the control without an engine succeeds.
  *
  *     sandbox_test_promises ['*' ENGINE IMAGE]      bubblewrap without an argument */
 
@@ -72,7 +72,7 @@ static void run_attack(const struct promise *promise)
         fail_msg("%s %s", promise->sentence, err.text);
 }
 
-/* All rows are tried before the test fails. */
+/* All rows run before the test fails. */
 static void expect_stopped(struct network_rules network)
 {
     const char *visible[] = {attacks, NULL};
@@ -120,7 +120,7 @@ static void export_places(void)
     setenv("SESSION_KEY", SESSION_KEY, 1);
 }
 
-/* Everything it prints, from a shell that Keyturn has nothing to do with. */
+/* All output, from a shell without Keyturn. */
 static void run_bare(const char *command, struct strbuf *out)
 {
     int ends[2];
@@ -147,7 +147,7 @@ static void run_bare(const char *command, struct strbuf *out)
     waitpid(pid, NULL, 0);
 }
 
-TEST(each_attack_gets_through_without_an_engine)
+TEST(each_attack_succeeds_without_an_engine)
 {
     int stopped = 0;
     export_places();
@@ -167,7 +167,7 @@ TEST(each_attack_gets_through_without_an_engine)
 
 /* ---- the user, as this machine sees it ---- */
 
-/* The processes with the word in their command line: how many, and how many of them are root's. */
+/* Counts the processes with this word in their command line, and those of them that are root's. */
 struct seen {
     int all, of_root;
 };
@@ -188,7 +188,7 @@ static void see_processes(void *user, enum process_stream stream, const char *by
             !(uids = strstr(status.buf, "\nUid:")) ||
             sscanf(uids, "\nUid: %u %u %u %u", &real, &effective, &saved, &files) != 4)
             continue;
-        /* Containers have a monitor of root's outside: it is not in the sandbox. */
+        /* Containers have a monitor process of root outside the sandbox. */
         CLEANUP(free) char *root = xasprintf("/proc/%s/root/run/keyturn-launch", entry->d_name);
         if (access(root, F_OK))
             continue;
@@ -229,7 +229,7 @@ TEST(no_process_of_a_program_is_root_outside)
     program_rig_close(&rig);
 }
 
-/* "keyturn-test-PORT", with no name in any folder. */
+/* "keyturn-test-PORT", an abstract socket without a file. */
 static int listen_abstract(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -272,7 +272,7 @@ static int clean(void **state)
 void test_begin(void)
 {
     if (getenv("KEYTURN_ATTACKS"))
-        attacks = getenv("KEYTURN_ATTACKS"); /* nobody may not get to the source folder */
+        attacks = getenv("KEYTURN_ATTACKS"); /* the user nobody may have no access to the source folder */
     if (test_program_arguments[0] && test_program_arguments[1]) {
         engine = test_program_arguments[0];
         options.image = test_program_arguments[1];

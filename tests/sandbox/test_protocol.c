@@ -1,4 +1,4 @@
-/* What a host hears of the harness: ready, the events of a run, and answers to requests that cannot be run. */
+/* Tests the messages of the harness: ready, the events of a run, and answers to requests that cannot run. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -40,7 +40,7 @@ static void fails(const char *script, const char *part)
         fail_msg("%s\nsaid: %s\nbut not: %s", script, said, part);
 }
 
-/* A line that is no request, or not one of harness_says. */
+/* A line that is no valid request, or not one of harness_says. */
 static const char *answer(const char *line)
 {
     CLEANUP(strbuf) struct strbuf told = STRBUF_INIT;
@@ -99,7 +99,7 @@ TEST_WITH(events_come_in_the_order_they_were_made_in, set_up, tear_down)
          "print('four', end=''); emit_intermediate('five', None); print('six')\n",
          "log stdout one\nlog warning two\nlog stderr three\nlog stdout four\nintermediate five null\nlog stdout "
          "six\ndone\n");
-    /* whichever door of a stream half a line went through */
+    /* through any of the ways to write to a stream */
     says("import io, sys\n"
          "sys.stdout.write('a'); emit_log('1'); sys.stdout.buffer.write(b'b'); emit_log('2')\n"
          "sys.stderr.writelines(['c', 'd']); emit_intermediate('3', 3); sys.__stdout__.write('e'); emit_log('4')\n"
@@ -136,7 +136,7 @@ TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
                   "    await asyncio.sleep(0)\n"
                   "    return ToolResult(True, {'x': x + more}, 'found')\n"
                   "async def fails():\n"
-                  "    raise LookupError('nobody')\n"
+                  "    raise LookupError('lost')\n"
                   "def plain(x):\n"
                   "    emit_log('plain')\n"
                   "    return fetch(x).data['x'] + _one()\n"
@@ -154,8 +154,8 @@ TEST_WITH(tools_are_called_like_functions, set_up, tear_down)
          "running), which JSON cannot hold\ndone\n");
     says("import asyncio\nasync def main():\n    emit_result((await fetch(9)).data['x'])\nasyncio.run(main())",
          "result 9\ndone\n");
-    says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"nobody\"\ndone\n");
-    fails("fails()", "LookupError: nobody");
+    says("try:\n    fails()\nexcept LookupError as e:\n    emit_result(str(e))", "result \"lost\"\ndone\n");
+    fails("fails()", "LookupError: lost");
     assert_non_null(strstr(rig.traceback, "tools/a.py\", line 6, in fails"));
     says("emit_result('_one' in globals())", "result false\ndone\n");
 }
@@ -164,16 +164,16 @@ TEST_WITH(coroutines_in_disguise_need_no_await, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a.py",
                   "import functools\n"
-                  "def told(f):\n"
+                  "def marked(f):\n"
                   "    @functools.wraps(f)\n"
                   "    def wrapper(*args):\n"
                   "        return f(*args)\n"
                   "    return wrapper\n"
-                  "def untold(f):\n"
+                  "def unmarked(f):\n"
                   "    return lambda *args: f(*args)\n"
-                  "@told\n"
+                  "@marked\n"
                   "async def wrapped(x): return x + 1\n"
-                  "@untold\n"
+                  "@unmarked\n"
                   "async def hidden(x): return x + 2\n"
                   "async def _add(a, b): return a + b\n"
                   "three = functools.partial(_add, 3)\n"
@@ -206,13 +206,13 @@ TEST_WITH(threads_left_by_tools_are_reported_and_not_awaited, set_up, tear_down)
     const struct json *event = harness_rig_event(&rig);
     assert_string_equal(json_str(json_get(event, "level"), ""), "warning");
     assert_non_null(strstr(json_str(json_get(event, "message"), ""), "tools/pool.py: leaves 2 threads running"));
-    event = harness_rig_event(&rig); /* what the other one printed */
+    event = harness_rig_event(&rig); /* the output of the other one */
     assert_string_equal(json_str(json_get(event, "level"), ""), "stdout");
     says("emit_result(1)", "result 1\ndone\n");
     says("import threading\nemit_result(threading.active_count())", "result 1\ndone\n");
 }
 
-/* Said by a tool while it was loaded. */
+/* Printed by a tool while it was loaded. */
 static void expect_note(const char *message)
 {
     const struct json *event = harness_rig_event(&rig);
@@ -232,7 +232,7 @@ TEST_WITH(a_request_waits_a_bounded_time_for_a_child, set_up, tear_down)
     harness_rig_start(&rig);
     expect_note("new");
     fails("emit_result(1)", "The harness started no process for the script in time");
-    expect_note("seen"); /* another has taken the place of the one that blocks, and tells what its tools say */
+    expect_note("seen"); /* another replaced the blocked one, and repeats the output of its tools */
     says("emit_result(1)", "result 1\ndone\n");
 }
 
@@ -402,7 +402,7 @@ TEST_WITH(requests_that_wait_are_run_in_turn, set_up, tear_down)
         CLEANUP(free) char *id = xasprintf("w%d", i), *line = harness_request(id, "emit_result(1)", 5, NULL);
         strbuf_addstr(&lines, line);
     }
-    strbuf_set_len(&lines, lines.len - 1); /* the last without its newline: the end of the stream ends it */
+    strbuf_set_len(&lines, lines.len - 1); /* the last line has no newline: the end of the stream ends it */
     harness_rig_send(&rig, lines.buf, lines.len);
     close(rig.in);
     rig.in = -1;

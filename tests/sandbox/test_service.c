@@ -1,4 +1,5 @@
-/* What lies around the scripts: secrets, a host that does not read, floods, signals, and the death of the zygote. */
+/* Tests the harness around its scripts: secrets, a host that does not read, floods, signals, and the death of the
+ * zygote. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -18,7 +19,7 @@
 #define MASK         MASKED("API_KEY")
 
 #ifdef __SANITIZE_ADDRESS__
-#define SHADOW_MEMORY true /* memory is not given back at once then */
+#define SHADOW_MEMORY true /* memory is not returned at once then */
 #else
 #define SHADOW_MEMORY false
 #endif
@@ -100,10 +101,10 @@ TEST_WITH(values_of_secrets_never_leave, set_up, tear_down)
               "error ValueError: " MASK "\ndone\n");
     assert_null(strstr(rig.traceback, "sesame-4711"));
     assert_non_null(strstr(rig.traceback, "ValueError: " MASK));
-    says("print('sesame-4711')", "log stdout sesame-4711\ndone\n"); /* not a secret of this one */
+    says("print('sesame-4711')", "log stdout sesame-4711\ndone\n"); /* not a secret of this script */
 }
 
-/* Values that look otherwise where they are told: escaped, in lines, and where a text is cut. */
+/* Values that look different in the output: escaped, split into lines, and where a text is cut. */
 TEST_WITH(values_in_other_forms_never_leave, set_up, tear_down)
 {
     static const char *const ways[] = {"{}[s]",
@@ -154,7 +155,7 @@ TEST_WITH(a_host_that_does_not_read_stops_the_script, set_up, tear_down)
     harness_rig_send(&rig, line, strlen(line));
     usleep(1500000);
     assert_true(resident_kb(rig.pid) < 64 << 10);
-    usleep(1000000); /* its time is over all the same, and before it could say too much to somebody who reads again */
+    usleep(1000000); /* its time still ends, before a host that reads again gets too much */
     do {
         event = harness_rig_event(&rig);
         assert_non_null(event);
@@ -189,7 +190,7 @@ TEST_WITH(a_flood_is_cut, set_up, tear_down)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-/* Small values cost the most, and the supervisor lives long. */
+/* Small values cost the most, and the supervisor runs for a long time. */
 TEST_WITH(large_values_cost_little_and_nothing_for_good, set_up, tear_down)
 {
     CLEANUP(free)
@@ -247,7 +248,7 @@ TEST_WITH(a_long_line_comes_in_pieces, set_up, tear_down)
 
 /* ---- processes ---- */
 
-/* The child of a process, by name; 0 when there is none. */
+/* Returns the child of a process, by name; 0 if it has none. */
 static pid_t child_of(pid_t parent)
 {
     CLEANUP(free) char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
@@ -260,8 +261,8 @@ static pid_t child_of(pid_t parent)
     return child;
 }
 
-/* Until the harness has had one and the same other child for a while: what the old one leaves is its child for a
- * moment. */
+/* Waits until the harness has had the same new child for a while: descendants of the old child become its children for
+ * a moment. */
 static void await_another_child(pid_t old)
 {
     pid_t last = 0;
@@ -292,7 +293,7 @@ TEST_WITH(a_dead_zygote_is_replaced, set_up, tear_down)
     says("emit_result(f())", "result 5\ndone\n");
     zygote = child_of(rig.pid);
     kill(zygote, SIGKILL);       /* while nothing runs */
-    await_another_child(zygote); /* a request that came before that is heard ends with it */
+    await_another_child(zygote); /* a request before that is heard ends with it */
     says("emit_result(f())", "result 5\ndone\n");
     assert_int_equal(harness_rig_end(&rig), 0);
 }
@@ -310,7 +311,7 @@ TEST_WITH(a_dead_spare_is_replaced, set_up, tear_down)
     says("emit_result(1)", "result 1\ndone\n");
 }
 
-/* Nothing is left of a harness that was ended, however that was. */
+/* Nothing is left of a harness, however it ended. */
 static void check_gone(pid_t zygote)
 {
     for (int i = 0; i < 1000 && kill(zygote, 0) == 0; i++)
@@ -318,7 +319,7 @@ static void check_gone(pid_t zygote)
     assert_int_equal(kill(zygote, 0), -1);
 }
 
-TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
+TEST_WITH(signals_and_a_lost_host_end_the_harness, set_up, tear_down)
 {
     CLEANUP(free) char *line = harness_request("s", "print('on')\nwhile True: print('x' * 100)", 60, NULL);
     harness_rig_start(&rig);
@@ -333,7 +334,7 @@ TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
     zygote = child_of(rig.pid);
     harness_rig_send(&rig, line, strlen(line));
     assert_non_null(harness_rig_event(&rig));
-    close(rig.out); /* nobody reads any more */
+    close(rig.out); /* the reader is gone */
     rig.out = -1;
     assert_int_equal(harness_rig_wait(&rig), 0);
     check_gone(zygote);
@@ -345,8 +346,8 @@ TEST_WITH(signals_and_a_lost_host_end_it, set_up, tear_down)
     check_gone(zygote);
 }
 
-/* A pipe is answered in full; where the engine says that the end of input is the host's, nothing outlives it, whoever
- * holds the other end of the output, and however many requests wait. */
+/* All requests of a pipe are answered. If the engine says that the end of input is the end of the host, everything ends
+ * then, even if another process holds the output or many requests wait. */
 TEST_WITH(end_of_input_ends_the_running_script_if_configured, set_up, tear_down)
 {
     CLEANUP(free) char *quick = harness_request("q", "import time; time.sleep(0.3); emit_result(1)", 5, NULL);
@@ -377,7 +378,7 @@ TEST_WITH(end_of_input_ends_the_running_script_if_configured, set_up, tear_down)
     }
 }
 
-/* A kernel without Landlock: the call that makes a set of rules is not there. */
+/* A kernel without Landlock: the call that creates a set of rules is missing. */
 static void without_landlock(void)
 {
     struct sock_filter code[] = {
@@ -391,7 +392,7 @@ static void without_landlock(void)
         _exit(126);
 }
 
-TEST_WITH(a_layer_that_lacks_ends_it_unless_it_is_allowed, set_up, tear_down)
+TEST_WITH(missing_layer_stops_the_harness_unless_allowed, set_up, tear_down)
 {
     char line[512];
     rig.before = without_landlock;
@@ -419,14 +420,14 @@ static size_t count_descriptors(pid_t pid)
     DIR *dir = opendir(path);
     size_t count = 0;
     if (!dir)
-        return 0; /* not ours to look at: the process is not dumpable, and we are not root */
+        return 0; /* not readable for us: the process is not dumpable, and we are not root */
     while (readdir(dir))
         count++;
     closedir(dir);
     return count;
 }
 
-TEST_WITH(many_runs_leave_nothing, set_up, tear_down)
+TEST_WITH(many_runs_leak_no_descriptors, set_up, tear_down)
 {
     harness_rig_start(&rig);
     says("emit_result(1)", "result 1\ndone\n");

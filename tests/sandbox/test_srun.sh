@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The engine srun on a cluster of one node: munge, slurmctld and slurmd on loopback with a configuration of their own.
-# $1 is the program.
+# Tests the engine srun on a cluster of one node: munge, slurmctld and slurmd on loopback with a configuration of their
+# own. $1 is the program.
 source "$(dirname "$0")/remote.sh"
 for program_and_package in munged:munge slurmctld:slurm-wlm slurmd:slurm-wlm srun:slurm-wlm scancel:slurm-wlm; do
     need "${program_and_package%:*}" "${program_and_package#*:}"
@@ -44,7 +44,7 @@ AccountingStorageType=accounting_storage/none
 NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=1000 State=UNKNOWN
 PartitionName=test Nodes=$node Default=YES MaxTime=INFINITE OverSubscribe=FORCE:4 State=UP
 TXT
-printf '#!/bin/sh\necho export TMPDIR=%s\n' "$TMPDIR" >"$base/prolog" # where workspaces are made
+printf '#!/bin/sh\necho export TMPDIR=%s\n' "$TMPDIR" >"$base/prolog" # the folder of workspaces
 chmod 755 "$base/prolog"
 export SLURM_CONF=$base/slurm.conf
 slurmctld -D >"$base/ctld.log" 2>&1 &
@@ -56,8 +56,8 @@ until_true 30 node_is_idle || cannot slurmd "$(grep -h 'error\|fatal' "$base/slu
 
 try_remote srun:test killed
 kt exec --engine srun:nowhere - <<<'emit_result(1)'
-ok "no such partition is 2" is 2
-ok "and told in one line" one_error
+ok "an unknown partition: exit 2" is 2
+ok "with one line of error" one_error
 ok "that names the cause" err "partition"
 no_job() { [ -z "$(squeue -h)" ]; }
 ok "no job is left" until_true 30 no_job

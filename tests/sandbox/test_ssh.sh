@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine ssh against a real sshd on loopback, with keys and a configuration of its own. $1 is the program.
+# Tests the engine ssh against a real sshd on loopback, with keys and a configuration of its own. $1 is the program.
 source "$(dirname "$0")/remote.sh"
 need sshd openssh-server
 need ssh openssh-client
@@ -7,7 +7,7 @@ sshd=$(PATH=$PATH:/usr/sbin command -v sshd)
 
 ssh-keygen -q -t ed25519 -N '' -f "$base/host" && ssh-keygen -q -t ed25519 -N '' -f "$base/key" || cannot ssh-keygen "see above"
 made_run=""
-if [ "$(id -u)" -eq 0 ] && [ ! -d /run/sshd ]; then # where sshd wants to be able to hide
+if [ "$(id -u)" -eq 0 ] && [ ! -d /run/sshd ]; then # sshd needs this folder
     mkdir /run/sshd && made_run=1
 fi
 start_sshd() {
@@ -32,7 +32,7 @@ TXT
 }
 start_sshd || start_sshd || cannot sshd "$(tail -n 1 "$base/sshd.log")"
 
-# The client as the user has it set up: where the machine is, and how to get in.
+# The client configuration of a user: the address of the machine, and the key.
 cat >"$base/ssh_config" <<TXT
 Host box
     HostName 127.0.0.1
@@ -42,7 +42,7 @@ Host box
     UserKnownHostsFile $base/known_hosts
     StrictHostKeyChecking accept-new
     LogLevel ERROR
-Host nobody
+Host absent
     HostName 127.0.0.1
     Port 1
 TXT
@@ -52,11 +52,11 @@ chmod 755 "$base/bin/ssh"
 export PATH=$base/bin:$PATH
 
 try_remote ssh:box
-kt exec --engine ssh:nobody - <<<'emit_result(1)'
-ok "no such machine is 2" is 2
-ok "and told in one line" one_error
+kt exec --engine ssh:absent - <<<'emit_result(1)'
+ok "an unreachable machine: exit 2" is 2
+ok "with one line of error" one_error
 ok "that names the cause" err "Connection refused"
 kt exec --engine ssh:-oProxyCommand=x - <<<'emit_result(1)'
-ok "a host that is an option" is 2
+ok "a host name that looks like an option" is 2
 [ -z "$made_run" ] || rmdir /run/sshd
 finish

@@ -35,7 +35,7 @@ static bool sh(const char *command)
     return rig.result.end.exit_code == 0 && !rig.result.end.why;
 }
 
-/* The rest of the line that begins so; NULL: there is none. */
+/* The rest of the line that begins with this text, or NULL. */
 static char *find_line(const char *text, const char *beginning)
 {
     const char *at = strstr(text, beginning);
@@ -99,7 +99,7 @@ void test_begin(void)
 {
     more = getenv("KEYTURN_TOOLCHAIN");
     if (getenv("KEYTURN_TOOLCHAINS"))
-        folder = getenv("KEYTURN_TOOLCHAINS"); /* nobody may not get to the source folder */
+        folder = getenv("KEYTURN_TOOLCHAINS"); /* the user nobody may have no access to the source folder */
     if (test_program_arguments[0] && test_program_arguments[1]) {
         engine = test_program_arguments[0];
         options.image = test_program_arguments[1];

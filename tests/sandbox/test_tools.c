@@ -1,4 +1,4 @@
-/* What the files of the tools folder declare, and which of them a script sees. */
+/* Tests what the files of the tools folder declare, and which of them a script sees. */
 
 #include "base/mem.h"
 #include "support/harness_rig.h"
@@ -48,7 +48,7 @@ TEST_WITH(a_file_declares_for_all_its_functions, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result('EFFECT' in globals())", 10), "result false\ndone\n");
 }
 
-TEST_WITH(a_declaration_that_is_none_counts_as_the_strongest, set_up, tear_down)
+TEST_WITH(an_invalid_declaration_counts_as_the_strongest, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/b_plain.py", "EFFECT = 'HARMLESS'\ndef note(): pass\n");
     harness_rig_start(&rig);
@@ -81,7 +81,7 @@ TEST_WITH(wrong_tool_lists_are_refused, set_up, tear_down)
     says_with("[1]", "emit_result(1)", "error tools must hold names of tools\ndone\n");
 }
 
-TEST_WITH(no_folder_no_effects, set_up, tear_down)
+TEST_WITH(without_a_folder_scripts_have_no_effects, set_up, tear_down)
 {
     scratch_remove(&rig.scratch, "tools");
     harness_rig_start(&rig);
@@ -89,7 +89,7 @@ TEST_WITH(no_folder_no_effects, set_up, tear_down)
     says_with("[]", "emit_result(1)", "result 1\ndone\n");
 }
 
-/* The next event is what is told of this file, and holds the text. */
+/* Expects that the next event is about this file and contains the text. */
 static void expect_note(const char *file, const char *text)
 {
     const struct json *event = harness_rig_event(&rig);
@@ -101,8 +101,8 @@ static void expect_note(const char *file, const char *text)
 
 #define ALL_EFFECTS "{\"look\":\"READ_ONLY\",\"see\":\"READ_ONLY\",\"note\":\"LOCAL_WRITE\",\"fetch\":\"NETWORK\"}"
 
-/* Whatever a file does while it is loaded, the others are there, and somebody says which it was. */
-TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
+/* A file that fails while it is loaded does not hide the others, and the message names it. */
+TEST_WITH(a_file_that_exits_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "def gone(): pass\nimport os\nprint('x' * 20000)\nos._exit(3)\n");
     scratch_write(
@@ -119,7 +119,7 @@ TEST_WITH(a_file_that_ends_the_loading_is_left_out, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result(note())", 10), "result 3\ndone\n");
 }
 
-TEST_WITH(a_file_that_does_not_end_is_left_out, set_up, tear_down)
+TEST_WITH(a_file_that_hangs_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "while True: pass\n");
     harness_rig_start(&rig);
@@ -151,8 +151,8 @@ TEST_WITH(files_can_be_left_out_by_name, set_up, tear_down)
     assert_string_equal(harness_says(&rig, "emit_result(1)", 10), "result 1\ndone\n");
 }
 
-/* A function counts by the file that defines it, and a file by the strongest that it can call: whoever imports one that
- * may destroy, now or when it is called, or only names it, may destroy. */
+/* A function is rated by the file that defines it, and a file by the strongest effect that it can reach: a file that
+ * imports a destructive one, now or in a call, or only names it, is destructive. */
 TEST_WITH(effects_of_imported_files_count, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/d_wipe.py",
@@ -200,7 +200,7 @@ TEST_WITH(a_script_cannot_import_a_file_of_tools, set_up, tear_down)
     says_with("[\"look\"]",
               "open('d_wipe.py', 'w').write('x = 1'); import sys; sys.path.append('.')\n"
               "import d_wipe; emit_result(d_wipe.x)",
-              "result 1\ndone\n"); /* one of its own */
+              "result 1\ndone\n"); /* with a tool of its own */
     says_with("null", "import json; emit_result([part(), lazy(), mine(), json.loads('8')])",
               "result [5,6,7,8]\ndone\n");
 }
@@ -216,7 +216,7 @@ TEST_WITH(an_imported_coroutine_needs_no_await, set_up, tear_down)
                         "result [5,10,6,5]\ndone\n");
 }
 
-/* Whoever waits for it hears of it, and the next one is served. */
+/* A waiting request gets the error, and the next one is served. */
 TEST_WITH(an_exit_in_a_coroutine_reaches_its_caller, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/d_exit.py",
@@ -233,7 +233,7 @@ TEST_WITH(an_exit_in_a_coroutine_reaches_its_caller, set_up, tear_down)
                         "result 2\ndone\n");
 }
 
-TEST_WITH(a_file_that_fails_leaves_nothing, set_up, tear_down)
+TEST_WITH(a_file_that_fails_adds_no_tools, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/d_fails.py", "def look(): return 'other'\ndef early(): pass\n1/0\n");
     scratch_write(&rig.scratch, "tools/e_user.py", "import d_fails\ndef never(): pass\n");
@@ -245,8 +245,8 @@ TEST_WITH(a_file_that_fails_leaves_nothing, set_up, tear_down)
                         "result [1,false]\ndone\n");
 }
 
-/* The one that ends the process is named, and not the one that it had just imported. */
-TEST_WITH(an_importer_that_ends_the_loading_is_left_out, set_up, tear_down)
+/* The message names the file that ends the process, not the file that it had just imported. */
+TEST_WITH(an_importer_that_exits_while_loading_is_left_out, set_up, tear_down)
 {
     scratch_write(&rig.scratch, "tools/a_0.py", "import b_plain, os\nos._exit(3)\n");
     scratch_write(&rig.scratch, "tools/d_user.py", "import a_0\n");

@@ -1,10 +1,10 @@
-/* Makes system calls and tells what the kernel says, to find out which of them a filter refuses.
+/* Makes system calls and prints the kernel's answers, to show which of them a filter refuses.
  *
  *     try_call < LINES
  *
  * A line is "NUMBER A B C D E F", for a call with six arguments, or "i386 NUMBER" for one of 32-bit programs. For each,
  * a line comes out: the error, 0 where the call succeeds, or minus the signal that ended the process. Each call is made
- * in a process of its own. The program stands alone: it runs in any sandbox and image. */
+ * in a process of its own. The program needs no libraries: it runs in any sandbox and image. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void call_i386(long number)
 #endif
 }
 
-/* In a process that ends after it: errors are below 200, and what they are becomes its status. */
+/* Runs in a process that ends after it: errors are below 200, so they fit its exit status. */
 static _Noreturn void make_call(const char *line)
 {
     long number, a[6] = {0};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# with_podman.sh COMMAND… runs the command where podman works. Where it does not, one line says why: for an ordinary
-# user the test counts as skipped, root has no excuse.
+# Runs the command if podman works: with_podman.sh COMMAND… If not, one line names the cause; the test counts as skipped
+# for an ordinary user and as failed for root.
 here=$(dirname "$(readlink -f "$0")")
 if said=$("$here/../../docker/image.sh" --probe --engine podman 2>&1); then
     exec "$@"

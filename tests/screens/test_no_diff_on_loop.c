@@ -1,6 +1,6 @@
-/* No two files are compared on the loop while the workbench shows a question and takes its answers: a large file would
- * freeze the screen. The whole workbench runs, with an engine, real files and keys; comparisons are counted by standing
- * in for the function that makes them. */
+/* Tests that no files are compared on the loop while the workbench shows a question and takes its answers: a large file
+ * would freeze the screen. The whole workbench runs, with an engine, real files and keys. A stand-in for the compare
+ * function counts the comparisons. */
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -19,7 +19,7 @@ static void before_comparing(void)
     atomic_fetch_add(pthread_equal(pthread_self(), loop_thread) ? &on_loop : &on_pool, 1);
 }
 
-/* Runs the script; two texts are compared so many times, and never on the loop. */
+/* Runs the script; expects this many comparisons, none of them on the loop. */
 static void run(const char *script, int times, const char *intent)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
@@ -43,7 +43,7 @@ TEST(choosing_hunks_computes_no_diff_on_the_loop)
     run("fixture partial-approval\nlive\nkeys ] Space [ y\n", 1, "intent approve [");
 }
 
-/* The proposal, the version, and the two with each other for what the model is told. */
+/* The proposal, the user's version, and both with each other for the model. */
 TEST(the_users_own_version)
 {
     run("fixture edited-approval\nlive\neditor A description of my own\\n\nkeys e y\n", 3, ", edited");
@@ -54,7 +54,7 @@ TEST(the_users_own_version_without_a_hunk)
     run("fixture edited-approval\nlive\neditor A description of my own\\n\nkeys e Space y\n", 2, "intent revise");
 }
 
-/* The same, and what the model is told once more. */
+/* The same, and the result for the model once more. */
 TEST(a_question_about_undo_computes_no_diff_on_the_loop)
 {
     run("fixture edited-approval\nlive\nno-undo\neditor A description of my own\\n\nkeys e y\nwait 1\nkeys y\n", 4,

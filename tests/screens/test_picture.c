@@ -21,7 +21,7 @@
 #define CELL_H 18
 #define MARGIN 12
 
-/* What `default` and the sixteen named colors are on the screen that the picture shows. */
+/* The screen colors of `default` and of the sixteen named colors in the picture. */
 struct palette {
     int text, background;
     int named[16];
@@ -33,7 +33,7 @@ static const struct palette dark = {
     .named = {0x16191f, 0xf07178, 0x8fd18a, 0xe6c06a, 0x7aa8f0, 0xc792ea, 0x62c4d4, 0xd5d8de, 0x7b828e, 0xff8b92,
               0xb5e8b0, 0xffdf8f, 0xa0c4ff, 0xe0b5ff, 0x93e3f0, 0xffffff},
 };
-/* The light theme brings every color itself. */
+/* The light theme defines every color itself. */
 static const struct palette light = {.text = 0x2c3038, .background = 0xfbfaf7};
 
 static int color_rgb(const struct palette *palette, int32_t color, int otherwise)
@@ -51,7 +51,7 @@ static int color_rgb(const struct palette *palette, int32_t color, int otherwise
     return levels[color / 36] << 16 | levels[color / 6 % 6] << 8 | levels[color % 6];
 }
 
-/* How one cell looks: its style with its marks, and colors as numbers. */
+/* The look of one cell: its style with its marks, and colors as numbers. */
 struct ink {
     int color, background;
     bool bold, dim, italic, underline;
@@ -101,7 +101,7 @@ static void add_rect(struct strbuf *out, double x, double y, double width, doubl
     strbuf_addstr(out, "/>\n");
 }
 
-/* Signs that are shapes: the part of the cell that is filled, or the strokes from its middle. */
+/* Characters drawn as shapes: the filled part of the cell, or strokes from its center. */
 static const struct shape {
     const char *sign;
     double left, top, right, bottom, opacity; /* of the cell; opacity 0: strokes */
@@ -122,13 +122,13 @@ static const struct shape *shape_of(const struct cell *cell)
     return NULL;
 }
 
-/* Whether equal signs beside each other are one shape: lines along the row, and blocks as wide as a cell. */
+/* Whether equal characters beside each other form one shape: lines along the row, and blocks as wide as a cell. */
 static bool joins_itself(const struct shape *shape)
 {
     return shape->opacity > 0 ? shape->right - shape->left == 1 : strcmp(shape->strokes, "lr") == 0;
 }
 
-/* A run of `count` equal signs. */
+/* A run of `count` equal characters. */
 static void add_shape(struct strbuf *out, const struct shape *shape, int row, int col, int count, int color)
 {
     if (shape->opacity > 0) {

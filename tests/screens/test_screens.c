@@ -1,9 +1,9 @@
-/* Screens, without a terminal.
+/* Tests screens without a terminal.
  *
- * Each folder under cases/ has a script, `case`, and one golden per size: the canvas as text, then its roles, then what
- * was asked of the host. UPDATE_GOLDEN=1 writes them anew; read the diff. SCREENS=NAME runs one case.
+ * Each folder under cases/ has a script, `case`, and one golden per size: the canvas as text, then its roles, then the
+ * requests to the host. UPDATE_GOLDEN=1 updates them; read the diff. SCREENS=NAME runs one case.
  *
- * All together they press every action and show every pane and dialog at the three sizes that people have. */
+ * Together they press every action and show every pane and dialog at the three common sizes. */
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -29,7 +29,7 @@ static size_t line_length(const char *text)
     return strcspn(text, "\n");
 }
 
-/* The lines that differ, wanted above got. */
+/* The lines that differ, expected above actual. */
 static void print_difference(const char *want, const char *got)
 {
     int shown = 0;
@@ -85,7 +85,7 @@ static size_t run_case(const char *path)
     return running.failed;
 }
 
-TEST(every_case_looks_as_it_did)
+TEST(every_case_equals_its_golden)
 {
     glob_t found;
     size_t failed = 0;
@@ -99,7 +99,7 @@ TEST(every_case_looks_as_it_did)
         fail_msg("%zu screens are not what their goldens say", failed);
 }
 
-/* What is said of all cases together cannot be asked of one. */
+/* Checks of all cases together make no sense for one. */
 static void skip_for_one_case(void)
 {
     if (getenv("SCREENS"))

@@ -1,4 +1,4 @@
-"""Prints how the product is cut: lines, files, functions, how long they are, and which need not be exported.
+"""Prints measures of the product: lines, files, functions with their lengths, and functions that need no export.
 
 measure.py SOURCE"""
 
@@ -14,7 +14,7 @@ DECLARATION = re.compile(r"^[a-z][\w \*]*?\b[a-z]\w+\((?=[^{}]*?;)", re.M)
 
 
 def blank(match):
-    """Comments and directives go, texts become empty ones; lines stay where they are."""
+    """Removes comments and directives and empties strings; line numbers stay."""
     text = match.group()
     return ('""' if text[0] in "\"'" else " ") + "\n" * text.count("\n")
 
@@ -44,7 +44,8 @@ def functions(path, text):
 
 
 def used_in_one_file(source, exported):
-    """The exported functions that no other file of the product names, apart from a declaration: (path, name, a test uses it)."""
+    """The exported functions that no other file of the product names, except in a declaration: (path, name, a test
+    uses it)."""
     uses = {}  # name -> path -> how often
     for folder in (*FOLDERS, "tests"):
         for top, _, names in os.walk(os.path.join(source, folder)):
@@ -61,7 +62,7 @@ def used_in_one_file(source, exported):
                     places[path] = places.get(path, 0) + 1
     tests, found = os.path.join(source, "tests") + os.sep, []
     for path, name in exported:
-        # Command functions and cleanup functions are named by macros, from a part of their name.
+        # Command functions and cleanup functions are called by macros that use only a part of their name.
         if name == "main" or name.startswith("cmd_") or name.endswith("_cleanup"):
             continue
         others = [place for place in uses[name] if place != path]

@@ -1,4 +1,4 @@
-"""Runs the workbench in a terminal of its own: a scripted model proposes a write, somebody presses y.
+"""Runs the workbench in a terminal of its own: a scripted model proposes a write, and the script presses y.
 
 session.py PROGRAM TRACER FOLDER leaves FOLDER/trace (see tracer.c) and FOLDER/rec.jsonl."""
 
@@ -38,7 +38,7 @@ class Terminal:
         self.shown = b""
 
     def run_until(self, done, what):
-        """Reads what it prints, so that it never waits for us."""
+        """Reads its output, so that it never waits for this process."""
         end = time.monotonic() + LIMIT_S
         while not done():
             if time.monotonic() > end:
@@ -50,7 +50,7 @@ class Terminal:
                     sys.exit("shape: the program ended before " + what + "\n" + self.shown[-3000:].decode(errors="replace"))
 
     def end(self):
-        """It gets time to end what it started."""
+        """Gives it time to end its children."""
         os.kill(self.pid, signal.SIGTERM)
         end = time.monotonic() + 5
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
@@ -82,7 +82,7 @@ def main(program, tracer, folder):
                          "write"], folder, environment)
     try:
         terminal.run_until(lambda: recorded(record, '"held"'), "the question")
-        terminal.run_for(2)  # a question that has just come takes no answer
+        terminal.run_for(2)  # a new question ignores answers at first
         os.write(terminal.fd, b"y")
         terminal.run_until(lambda: recorded(record, '"turn.finished"'), "the end of the turn")
     finally:

@@ -1,7 +1,7 @@
 /* Logs every function that a program enters and leaves, and every event line that it writes, in one order over all
- * threads. To be preloaded into a program built with -finstrument-functions; SHAPE_TRACE names the log.
+ * threads. Preload it into a program built with -finstrument-functions; SHAPE_TRACE names the log.
  *
- * The log is records of 16 bytes: a value, the thread, and what it is. The name of an event takes several. */
+ * The log is records of 16 bytes: a value, the thread, and the kind. The name of an event takes several. */
 
 #include <fcntl.h>
 #include <link.h>
@@ -71,8 +71,8 @@ void __cyg_profile_func_exit(void *function, void *caller)
     add_call(function, TRACE_LEAVE);
 }
 
-/* The type of each event line in what is written. What is in the log by then is on the disk at once: a reader may look.
- */
+/* Finds the type of each event line in written bytes. The log up to here goes to the disk at once: a reader may look at
+ * it. */
 static void add_events(const char *bytes, size_t len)
 {
     static const char key[] = ",\"type\":\"";
@@ -110,7 +110,7 @@ static int note_base(struct dl_phdr_info *program, size_t size, void *none)
 __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("SHAPE_TRACE");
-    unsetenv("LD_PRELOAD"); /* what it starts is not traced */
+    unsetenv("LD_PRELOAD"); /* its children are not traced */
     if (!path)
         return;
     log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

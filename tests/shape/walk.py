@@ -2,19 +2,19 @@
 
 walk.py SOURCE PROGRAM TRACE WALK…        walk.py --all SOURCE PROGRAM TRACE WALK     every function that was entered, indented
 
-A walk is the way that one thing takes through the program. Which functions carry it, and which only help, is a person's
-judgement, so a .walk file lists them in order: `FILE FUNCTION`, or `[TYPE]` for an event that is written there. What can
-be checked is checked: a listed function must have been entered after the one before it, and whoever called it on the way
-must be listed too. So the list fails when it is older than the code.
+A walk is the path of one action through the program. A person decides which functions belong to it and which only help,
+so a .walk file lists them in order: `FILE FUNCTION`, or `[TYPE]` for an event that is written there. The check: a listed
+function must have been entered after the one before it, and its callers on the way must be listed too. So the list fails
+when it is older than the code.
 
     title TEXT
     begin TYPE      the last entry of the first function before this event begins the walk
     end TYPE        this event ends it
-    emit FUNCTION   what this function and those below it do is not part of a walk
-    enter FUNCTION  who calls this one belongs to another walk
+    emit FUNCTION   this function and its callees are not part of a walk
+    enter FUNCTION  callers of this one belong to another walk
     limit N functions [N files]     a walk that has more fails
 
-Functions of core/base are tools of all others and never listed."""
+Functions of core/base are helpers of all others and never listed."""
 
 import array, os, subprocess, sys
 
@@ -27,7 +27,7 @@ def fail(text):
 
 
 def resolve(program, source, addresses):
-    """{address: (file, function)}. Every function that reports itself is one of ours, so each must have a place."""
+    """{address: (file, function)}. Every reporting function is one of ours, so each must have a source file."""
     ordered = sorted(addresses)
     out = subprocess.run(["addr2line", "-f", "-e", program], input="".join("%x\n" % a for a in ordered), text=True,
                          capture_output=True, check=True).stdout.splitlines()
@@ -104,13 +104,13 @@ class Walk:
         return begin, end
 
     def counts(self, steps, i):
-        """Whether a step can be part of the walk: a function of ours, no utility, not within an emission."""
+        """Whether a step can be part of the walk: a function of ours, not a helper, not within an emission."""
         name = steps[i][2]
         return (not name[0].startswith(UTILITY) and name[1] not in self.emit and
                 not any(steps[k][2][1] in self.emit for k in steps[i][3]))
 
     def callers(self, steps, i, begin):
-        """Who called a step on the way, from the outside in."""
+        """The callers of a step on the walk, outermost first."""
         inner = [k for k in steps[i][3] if k >= begin] + [i]
         for place, k in enumerate(inner):
             if steps[k][2][1] in self.enter:
@@ -119,7 +119,7 @@ class Walk:
         return [k for k in inner[:-1] if self.counts(steps, k)]
 
     def check(self, steps):
-        """The steps that are the rows, in order."""
+        """The steps that match the rows, in order."""
         begin, end = self.window(steps)
         listed = {row for _, row in self.rows if isinstance(row, tuple)}
         at, found = begin, []

@@ -31,7 +31,7 @@ static void on_propose(struct bounded_host *host, struct bounded_call *call, str
     if (rig->on_propose)
         rig->on_propose(rig, call);
     else
-        bounded_deny(call, DENIAL_WRITE_DENIED, "the write was refused, because nobody can be asked");
+        bounded_deny(call, DENIAL_WRITE_DENIED, "the write was denied, because no user is present");
 }
 
 /* ---- events of the executor ---- */
@@ -162,5 +162,5 @@ void bounded_rig_run_for(struct bounded_rig *rig, int64_t ms)
     loop_timer_start(rig->loop, &moment.timer, loop_now_us(rig->loop) + ms * 1000, on_moment);
     loop_run(rig->loop);
     if (loop_timer_armed(&moment.timer))
-        BUG("the loop was stopped by somebody else");
+        BUG("another caller stopped the loop");
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Speaks the harness's protocol without running anything: what a request's script begins with says what it does.
-# Its arguments do the same for the beginning: noise, mute, leave, complain, unordered, note, babble.
+# Speaks the harness's protocol without running anything: the first word of a request's script selects the answer. Its
+# arguments select faults at the start: noise, mute, leave, complain, unordered, note, babble.
 ordered=true
 after=
 note='{"type":"log","execution_id":null,"message":"tools: b.py: broken","level":"error"}'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tool server with faults to order: fake_mcp.py FAULT… Without any it behaves, as an old-fashioned one does."""
+"""Runs an MCP server with selectable faults: fake_mcp.py FAULT… Without one it behaves, with an old protocol version."""
 import json
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 import time
 
 faults = set(sys.argv[1:])
-started = os.environ.get("FAKE_MCP_STARTS")  # a file that counts how often it was started
+started = os.environ.get("FAKE_MCP_STARTS")  # a file that counts the starts
 if started:
     with open(started, "a", encoding="utf-8") as file:
         file.write("x")
@@ -115,12 +115,12 @@ def call(ident, params):
         else:
             text(ident, " ".join(["echo: " + arguments.get("text", "")] + (cancels if "tells-cancels" in faults else [])))
     elif name == "sleep":
-        while "deaf" in faults:  # and reads no more
+        while "deaf" in faults:  # and stops reading
             time.sleep(1000)
     elif name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "progress":
-        send({"method": "notifications/progress", "params": {"progressToken": "nobody's", "progress": 1}})
+        send({"method": "notifications/progress", "params": {"progressToken": "unknown", "progress": 1}})
         send({"method": "notifications/progress",
               "params": {"progressToken": token, "progress": 1, "total": 4, "message": "\x1b[31mhalf"}})
         text(ident, "done")

@@ -51,7 +51,7 @@ void pool_forget(struct pool *pool, struct pool_ticket *ticket)
 {
     struct fake_pool *fake = fake_of(pool);
     if (ticket != fake->ticket)
-        BUG("nobody waits with this ticket");
+        BUG("no caller waits with this ticket");
     loop_timer_stop(fake->loop, &ticket->timer);
     fake->forgotten++;
     free(steal(&fake->ticket));
@@ -65,7 +65,7 @@ void pool_give(struct pool *pool, struct box *box, bool reusable)
     if (!fake->out || (void *)box != (void *)config)
         BUG("a box is returned that was not taken");
     if (config->base.received || config->base.ended)
-        BUG("a box is given back while somebody listens to it");
+        BUG("a sandbox is given back while a listener is set");
     fake->out = false;
     fake->given++;
     fake->broken += !reusable;

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""A tool server that says what a recorded one said: replay_mcp.py RECORDING
+"""Runs an MCP server that repeats the answers of a recorded one: replay_mcp.py RECORDING
 
-A request is found by its method and its params, whatever its id; what the server said of its own accord before the next
-line of the client follows it. What was never recorded is no method; what was never answered is not answered."""
+A request is found by its method and its params, with any id; messages that the server sent without a request follow
+before the next line of the client. A request that is not in the recording gets "method not found"; one without a
+recorded answer gets none."""
 import json
 import sys
 
 rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 used = set()
-tokens = {}  # of progress: recorded → asked with
+tokens = {}  # progress tokens: recorded → requested
 
 
 def key(message):
@@ -36,7 +37,7 @@ def send(message):
 
 def play(index, ident):
     asked = rows[index]["msg"]
-    if asked["method"] != "tools/list":  # which is asked for as often as it is said to have changed
+    if asked["method"] != "tools/list":  # requested as often as the server reports a change
         used.add(index)
     for row in rows[index + 1:]:
         if row["dir"].startswith("c2s"):
@@ -65,10 +66,10 @@ for line in sys.stdin:
     if found is not None:
         tokens[token(rows[found]["msg"])] = token(message)
         play(found, message.get("id"))
-    elif message["method"] == "initialize":  # in a recording that begins without
+    elif message["method"] == "initialize":  # in a recording without a handshake
         send({"jsonrpc": "2.0", "id": message["id"],
               "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "recorded"}}})
-    elif message["method"] == "tools/list":  # in one whose calls are about something else
+    elif message["method"] == "tools/list":  # in one whose calls test something else
         send({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": []}})
     elif "id" in message:
         send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "Method not found"}})

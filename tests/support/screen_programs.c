@@ -44,7 +44,7 @@ void screen_stage_tell(struct screen_stage *stage, const char *line)
     struct event event;
     struct err err = ERR_INIT;
     if (!stage->engine)
-        BUG("only a live screen can be told something");
+        BUG("only a live screen emits events");
     if (event_decode(&event, &arena, line, strlen(line), &err) < 0)
         BUG("%s: %s", line, err.text);
     event.raw = NULL; /* the emitter adds a number and a time */

@@ -16,7 +16,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def join_new_keyring():
-    for _ in range(50):  # the keys of a test that ended are given back late
+    for _ in range(50):  # the kernel returns the keys of an ended test late
         if libc.syscall(keyctl, JOIN_SESSION_KEYRING, None) >= 0:
             return
         time.sleep(0.1)
@@ -24,29 +24,29 @@ def join_new_keyring():
 
 
 def add(name):
-    """The errno, or 0."""
+    """Returns the errno, or 0."""
     return ctypes.get_errno() if libc.syscall(add_key, b"user", name, b"open", 4, SESSION) < 0 else 0
 
 
 def fill_quota():
     """Starts the process that holds the keys; it ends with its parent's SIGKILL."""
-    told, tell = os.pipe()
+    report_read, report_write = os.pipe()
     filler = os.fork()
     if filler == 0:
         join_new_keyring()
         count, full_at = 0, time.monotonic()
-        while count < 2000 and time.monotonic() < full_at + 1:  # keys of others that ended are given back late
+        while count < 2000 and time.monotonic() < full_at + 1:  # the kernel returns the keys of ended tests late
             if add(b"%d" % count):
                 time.sleep(0.001)
             else:
                 count, full_at = count + 1, time.monotonic()
-        os.write(tell, b"full" if count < 2000 else b"room")
+        os.write(report_write, b"full" if count < 2000 else b"room")
         signal.alarm(120)
         while True:
             count += not add(b"%d" % count)
             time.sleep(0.001)
-    os.close(tell)
-    if os.read(told, 4) != b"full":
+    os.close(report_write)
+    if os.read(report_read, 4) != b"full":
         os.kill(filler, signal.SIGKILL)
         sys.exit("this user may have more than 2000 keys")
     return filler
@@ -64,7 +64,7 @@ filler = fill_quota()
 status = subprocess.run(command, check=False).returncode
 os.kill(filler, signal.SIGKILL)
 os.waitpid(filler, 0)
-for _ in range(100):  # until the keys are given back: what is started next needs one
+for _ in range(100):  # until the keys are returned: the next command needs one
     with open("/proc/key-users", encoding="utf-8") as users:
         held = [line.split()[3].split("/") for line in users if line.split()[0] == f"{os.getuid()}:"]
     if all(int(now) < int(most) // 2 for now, most in held):

@@ -1,6 +1,6 @@
-"""Runs a command as root where nobody can make a user namespace: without_userns.py COMMAND [ARG...]
+"""Runs a command as root without the right to make user namespaces: without_userns.py COMMAND [ARG...]
 
-It is a user namespace by itself, with everybody in it and room for none below, so no setting of the machine is changed."""
+It runs in a user namespace that maps all users and allows none below it, so no setting of the machine changes."""
 
 import ctypes
 import os

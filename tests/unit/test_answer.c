@@ -118,7 +118,7 @@ TEST(refusals_are_reported)
             "text=I will not. stop=refusal usage=0/0/0/0");
 }
 
-TEST(texts_around_another_block_stand_apart)
+TEST(texts_around_another_block_are_separated)
 {
 #define A_SAYS(index, text)                                    \
     "data: {\"type\":\"content_block_start\",\"index\":" index \
@@ -135,7 +135,7 @@ TEST(texts_around_another_block_stand_apart)
     assert_non_null(strstr(said, "{\"at\":6,\"bytes\":4}"));
 }
 
-/* ---- what servers do to Chat Completions ---- */
+/* ---- variants of Chat Completions ---- */
 
 #define O(delta, reason) "data: {\"choices\":[{\"delta\":{" delta "},\"finish_reason\":" reason "}]}\n\n"
 #define O_CALLS(pieces)  "\"tool_calls\":[" pieces "]"

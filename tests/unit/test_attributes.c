@@ -206,7 +206,7 @@ TEST_WITH(attributes_never_kept, setup, teardown)
     CLEANUP(free) char *kept = scratch_read(&rig.files, "other", NULL);
     assert_string_equal(kept, "old");
 
-    set = propose("other", "x"); /* one that goes takes all of it along */
+    set = propose("other", "x"); /* a deletion loses all of them */
     change_side_absent(&set->items[0].new);
     CLEANUP(free) char *gone = xasprintf("setuid\nsetgid\n%s", capable ? "attribute security.capability\n" : "");
     assert_string_equal(change_loses(&set->items[0]), gone);

@@ -254,7 +254,7 @@ TEST_WITH(scripts_are_found_in_answers, set_up, tear_down)
     }
 }
 
-TEST_WITH(a_model_that_writes_none, set_up, tear_down)
+TEST_WITH(a_model_that_writes_no_script, set_up, tear_down)
 {
     struct fixture *f = *state;
     says(f, "I cannot count that far.\nSorry.");
@@ -321,7 +321,7 @@ TEST_WITH(output_of_a_step_is_bounded, set_up, tear_down)
     assert_in_range(strlen(last_told(f, 1)), 4000, 9000);
 }
 
-TEST_WITH(the_same_again_stops, set_up, tear_down)
+TEST_WITH(the_same_result_twice_stops, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->model->repeat_last = true;

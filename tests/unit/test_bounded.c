@@ -414,7 +414,7 @@ TEST_WITH(a_call_carries_the_hosts_data, set_up_read, tear_down)
     struct bounded_rig *f = *state;
     struct bounded_call *call = start(f);
     assert_non_null(bounded_call_data(call));
-    bounded_rig_run(f); /* the host makes sure that it gets it back */
+    bounded_rig_run(f); /* the host guarantees that the job returns */
     assert_log(f, "result c1");
 }
 
@@ -430,7 +430,7 @@ TEST_WITH(host_without_a_user_denies, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.asks = FAKE_ASKS_FIELD;
-    assert_denied(run(f), DENIAL_WRITE_DENIED, "nobody can be asked");
+    assert_denied(run(f), DENIAL_WRITE_DENIED, "no user is present");
     assert_log(f, "propose c1, denied c1");
     assert_int_equal(f->tool.executions, 1);
 }
@@ -467,7 +467,7 @@ TEST_WITH(cancel_while_a_proposal_waits, set_up_read, tear_down)
     assert_int_equal(f->tool.executions, 1);
 }
 
-/* A job is out for it: it comes back to a call that is settled, which is only then over. */
+/* A job of the call is on the pool: it returns to a settled call, which is finished only then. */
 TEST_WITH(cancel_while_a_job_of_the_host_is_out, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;

@@ -195,7 +195,7 @@ TEST_WITH(output_without_a_listener, begin, end)
     start(&holder, &engine, NULL);
     loop_run(loop);
     assert_false(box_channel(holder.box)->ordered);
-    /* A script that is over only when its listener has gone. */
+    /* A script that ends only after its listener was removed. */
     ask(&holder, REQUEST("late"));
     box_channel(holder.box)->received = NULL;
     assert_false(box_is_idle(holder.box));
@@ -308,7 +308,7 @@ TEST_WITH(known_causes, begin, end)
         "unknown option");
 }
 
-/* Of many words the last are shown, from the beginning of a line, a word or at least a character. */
+/* Of a long message the end is shown, from the beginning of a line, a word or at least a character. */
 TEST_WITH(long_complaints, begin, end)
 {
     struct sandbox_engine lines = ENGINE("sh", "-c", "printf 'a %0290d\\nthe end\\n' 1 >&2; exit 1");
@@ -400,7 +400,7 @@ TEST_WITH(close_and_free, begin, end)
     struct sandbox_engine missing = ENGINE("no-such-sandbox");
     struct holder nothing = {0};
     start(&nothing, &missing, NULL);
-    finish(&nothing); /* before it was told */
+    finish(&nothing); /* before its callback */
     box_free(NULL);
 }
 
@@ -429,7 +429,8 @@ TEST_WITH(a_stopped_box_ends, begin, end)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
-/* However the program ends: here by SIGKILL, while the harness is behind a process that does not read its stdin. */
+/* The box ends with the program in every way, here by SIGKILL while the harness is behind a process that does not read
+ * its stdin. */
 TEST_WITH(nothing_outlives_the_program, begin, end)
 {
     int ends[2];

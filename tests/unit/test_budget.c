@@ -1,4 +1,4 @@
-/* The envelope of a turn, on a fake clock. */
+/* Tests of a turn's budget, on a fake clock. */
 
 #include "base/arena.h"
 #include "base/clock.h"

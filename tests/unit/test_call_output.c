@@ -42,8 +42,8 @@ static void rig_open(struct told_rig *rig, const char *const *texts, size_t coun
         json_close(&w, '}');
         strbuf_addch(&file, '\n');
     }
-    rig->folder = file_make_temp_dir(NULL, "keyturn-told-", &err);
-    CLEANUP(free) char *path = xasprintf("%s/told.jsonl", rig->folder);
+    rig->folder = file_make_temp_dir(NULL, "keyturn-output-", &err);
+    CLEANUP(free) char *path = xasprintf("%s/output.jsonl", rig->folder);
     assert_int_equal(file_replace(path, file.buf, file.len, 0600, &err), 0);
     rig->reader = journal_open(path, &err);
     assert_non_null(rig->reader);
@@ -80,7 +80,7 @@ static void check_lines(const char *text, const char *const *want, size_t count)
         assert_true(found < count);
         assert_int_equal(lines.len, strlen(want[found]));
         assert_memory_equal(lines.line, want[found], lines.len);
-        /* A row keeps where its line begins: from there it is the same. */
+        /* A row remembers where its line begins: reading from there gives the same row. */
         struct call_output_lines again = call_output_lines(&told);
         again.next = lines.at;
         assert_true(call_output_lines_next(&again));
@@ -131,7 +131,7 @@ TEST(rows_of_several_events)
     assert_int_equal(rows.rows[1].at, 2);
     assert_int_equal(rows.rows[2].seq, 6);
     assert_int_equal(rows.rows[2].at, 0);
-    rows.call = rig.session.call_count; /* as after a recording went back before it */
+    rows.call = rig.session.call_count; /* as after a recording moved back to before it */
     call_output_rows_update(&rows, &rig.view);
     assert_int_equal(rows.count, 0);
     call_output_rows_release(&rows);
@@ -184,7 +184,7 @@ TEST(many_lines_are_walked_once)
     struct told_rig rig;
     for (int i = 0; i < LINES; i++)
         strbuf_addstr(&text, "x\n");
-    for (int i = 0; i < LINES; i++) /* nor are the empty lines at the end looked at for each */
+    for (int i = 0; i < LINES; i++) /* the empty lines at the end are not read one by one either */
         strbuf_addch(&text, '\n');
     rig_open(&rig, (const char *[]){text.buf}, 1);
     double before = cpu_ms();

@@ -66,7 +66,7 @@ TEST(nothing_completes_after_the_gate_closed)
     call_states_release(&trace);
 }
 
-TEST(an_id_used_again_is_a_new_call)
+TEST(a_repeated_id_is_a_new_call)
 {
     struct call_states trace;
     call_states_init(&trace);

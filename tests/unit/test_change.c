@@ -190,7 +190,7 @@ TEST_WITH(write_create_delete, setup, teardown)
     expect_file("edit.sh", "new\n");
     assert_int_equal(scratch_mode(&rig.files, "edit.sh"), 0750);
     expect_file("deep/er/made.txt", "made\n");
-    assert_int_equal(scratch_mode(&rig.files, "deep/er/made.txt"), 0600); /* as any other new file */
+    assert_int_equal(scratch_mode(&rig.files, "deep/er/made.txt"), 0600); /* like any other new file */
     expect_file("real/through.txt", "t\n");
     expect_file("gone.txt", NULL);
     change_set_free(set);
@@ -618,7 +618,7 @@ TEST_WITH(chosen_hunks_are_applied, setup, teardown)
     change_set_free(set);
 }
 
-/* Of the difference as it is now. */
+/* About the present difference. */
 static int keep_hunks(struct change *change, const bool *keep, size_t count, struct err *err)
 {
     struct diff *diff = change_diff(change, err);

@@ -126,7 +126,7 @@ TEST_WITH(undo_and_undo_of_undo, setup, teardown)
     assert_int_equal(scratch_mode(&rig.files, "a"), 0755);
     free(undo("cp_2"));
     expect_file("a", "two");
-    free(undo("cp_1")); /* it is again what that write left */
+    free(undo("cp_1")); /* it is again the state that this write left */
     expect_file("a", "one");
     expect_list("cp_4 cp_3 cp_2 cp_1");
 }
@@ -169,7 +169,7 @@ TEST_WITH(undo_comes_in_reverse, setup, teardown)
     change_set_free(back);
 }
 
-TEST_WITH(refused_when_others_were_there, setup, teardown)
+TEST_WITH(undo_is_refused_after_a_foreign_change, setup, teardown)
 {
     scratch_write(&rig.files, "a", "a1");
     scratch_write(&rig.files, "b", "b1");
@@ -193,7 +193,7 @@ TEST_WITH(refused_when_others_were_there, setup, teardown)
     expect_file("b", "b1");
 }
 
-TEST_WITH(bits_of_others_are_left_alone, setup, teardown)
+TEST_WITH(foreign_mode_changes_are_kept, setup, teardown)
 {
     scratch_write(&rig.files, "a", "one");
     CLEANUP(free) char *id = write_one("a", "two");
@@ -225,7 +225,7 @@ TEST_WITH(ids_continue_after_reopening, setup, teardown)
     CLEANUP(free) char *three = write_one("a", "3");
     assert_string_equal(three, "cp_3");
 
-    /* A save that was interrupted left a folder without a manifest, and other things lie about. */
+    /* An interrupted save left a folder without a manifest, and foreign files are beside it. */
     scratch_mkdir(&rig.beside, "state/checkpoints/cp_9");
     scratch_write(&rig.beside, "state/checkpoints/cp_9/0.old", "half");
     scratch_mkdir(&rig.beside, "state/checkpoints/cp_x");
@@ -326,7 +326,7 @@ static bool try_without_room(struct tool_rig *r)
     return !id && strcmp(err.text, "cannot save the old content of large: File too large") == 0;
 }
 
-TEST_WITH(without_room_nothing_is_kept, setup, teardown)
+TEST_WITH(a_full_disk_keeps_no_checkpoint, setup, teardown)
 {
     char *large = xcalloc(1, 100000);
     scratch_write_bytes(&rig.files, "large", large, 100000);

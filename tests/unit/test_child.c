@@ -175,7 +175,7 @@ TEST_WITH(leftover_grandchildren_are_killed, child_rig_set_up, child_rig_tear_do
     seen_release(&child);
 }
 
-TEST_WITH(a_runaway_does_not_hold_the_streams, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(grandchild_outside_the_group_does_not_hold_the_streams, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;

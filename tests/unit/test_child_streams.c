@@ -102,7 +102,7 @@ static void on_bare_exit(void *data, int status, int signum)
 TEST_WITH(without_streams, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
-    const char *argv[] = {"sh", "-c", "echo to nobody; echo x >&2; exit 4", NULL};
+    const char *argv[] = {"sh", "-c", "echo lost; echo x >&2; exit 4", NULL};
     int seen = -1;
     struct process_spec options = {.argv = argv};
     struct child_ops ops = {.exited = on_bare_exit};
@@ -159,7 +159,7 @@ TEST_WITH(a_child_can_have_a_terminal, child_rig_set_up, child_rig_tear_down)
     assert_non_null(strstr(child.out.buf, "24 80\r\n"));
     assert_non_null(strstr(child.out.buf, "got:7\r\n"));
     seen_release(&child);
-    /* The end of its input is what a person would type. */
+    /* The end of its input is the key that a person would press. */
     const char *cat[] = {"cat", NULL};
     seen_start(&child, loop, (struct process_spec){.argv = cat, .open = PROCESS_PTY});
     child_write(child.child, "x\n", 2);
@@ -228,7 +228,7 @@ TEST_WITH(the_control_stream_is_separate, child_rig_set_up, child_rig_tear_down)
 /* Above this many bytes, a stream is read with pauses. */
 #define CALM_AFTER 65536
 
-TEST_WITH(calm_loses_nothing, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(slow_output_is_complete, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     struct seen_child child;
@@ -299,7 +299,7 @@ static int rounds_of(struct loop *loop, uint64_t calm_after, size_t ends_at)
     return counting.rounds;
 }
 
-TEST_WITH(calm_reads_little_at_a_time, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(slow_output_is_read_in_small_pieces, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     int floor = rounds_of(loop, 0, FILLED);
@@ -308,7 +308,7 @@ TEST_WITH(calm_reads_little_at_a_time, child_rig_set_up, child_rig_tear_down)
     rounds_of(loop, CALM_AFTER, 1); /* it ends in the first pause */
 }
 
-/* Many that print for ever have no more of us than one. */
+/* Many endless children use no more of our time than one. */
 #define FLOODS      8
 #define FLOODS_MS   1000
 #define FLOODS_MOST ((size_t)60 << 20)
@@ -326,7 +326,7 @@ static void drop_output(struct seen_child *child)
     strbuf_reset(&child->err);
 }
 
-TEST_WITH(floods_share, child_rig_set_up, child_rig_tear_down)
+TEST_WITH(floods_share_the_loop, child_rig_set_up, child_rig_tear_down)
 {
     struct loop *loop = *state;
     const char *both[] = {"sh", "-c", "yes & exec yes >&2", NULL};
@@ -346,7 +346,7 @@ TEST_WITH(floods_share, child_rig_set_up, child_rig_tear_down)
     assert_in_range(counting.ends_at, FLOODS * CALM_AFTER, FLOODS_MOST);
 }
 
-/* Of a child that prints for ever: more than comes before it is found in a pause. */
+/* Bytes of an endless child: more than arrives before a pause. */
 #define ENDLESS ((size_t)64 << 20)
 
 static void free_paused(struct loop_timer *timer)
@@ -356,7 +356,7 @@ static void free_paused(struct loop_timer *timer)
     seen_free(pausing.child);
 }
 
-/* Later than at its start nothing comes for a moment only because nothing is read. */
+/* After its start, a moment without data only means that the stream is not read. */
 static void await_pause(struct seen_child *child)
 {
     if (child->out.len > ENDLESS)

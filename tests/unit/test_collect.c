@@ -81,7 +81,7 @@ TEST_WITH(links_inside, setup, teardown)
     workspace_test_write(&t, "work/d/x", "1");
     workspace_test_link(&t, "../work/d", "out/folder");
     workspace_test_link(&t, "../work/d/x", "out/file");
-    expect_names("out/**", "work/d/x"); /* once, by its real path, however many ways lead there */
+    expect_names("out/**", "work/d/x"); /* once, by its real path, however many links lead there */
     CLEANUP(free) char *absolute = workspace_test_path(&t, "work/d/x");
     workspace_test_link(&t, absolute, "out2/absolute");
     expect_names("out2/*", "work/d/x");
@@ -303,7 +303,7 @@ TEST_WITH(metadata_is_in_the_way, setup, teardown)
     unlink(metadata);
     assert_int_equal(symlink("/dev/zero", metadata), 0);
     CLEANUP(collected) struct collected out;
-    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0); /* it begins anew */
+    assert_int_equal(collect_outputs(t.ws, &spec, &out, &err), 0); /* a new metadata file */
     unlink(metadata);
     assert_int_equal(mkfifo(metadata, 0600), 0);
     collected_release(&out);

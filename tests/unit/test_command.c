@@ -74,7 +74,7 @@ static void rig_release(struct rig *rig)
     strbuf_release(&rig->heard);
 }
 
-/* What the host heard, or the error. */
+/* The host's request, or the error. */
 static void expect(struct rig *rig, const char *line, const char *want)
 {
     struct err err = ERR_INIT;

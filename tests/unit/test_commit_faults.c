@@ -1,5 +1,5 @@
-/* A commit whose system calls fail at every possible place. Afterwards everything is new, or everything is old and the
- * answer says so. The test compiles change_commit.c into this program to intercept the calls. */
+/* Tests of a commit whose system calls fail at every possible place. Afterwards everything is new, or everything is old
+ * and the error says so. The test compiles change_commit.c into this program to intercept the calls. */
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -198,7 +198,7 @@ static void fail_everywhere(bool no_flags, int code)
             break;
         }
         if (rc == 0)
-            fail_msg("call %d failed and nobody noticed", n);
+            fail_msg("call %d failed without an error", n);
         failures++;
         assert_non_null(strstr(err.text, "; nothing was changed"));
         expect_old();
@@ -278,7 +278,7 @@ TEST_WITH(killed_everywhere, setup, teardown)
     }
 }
 
-TEST_WITH(only_old_litter_of_ours_goes, setup, teardown)
+TEST_WITH(only_our_old_temporary_files_are_removed, setup, teardown)
 {
     scratch_write(&rig.files, ".keyturn-0123456789abcdef.tmp", "ours");
     scratch_write(&rig.files, ".keyturn-0123456789abcdef.tmp2", "not");
@@ -385,7 +385,7 @@ TEST_WITH(a_file_deleted_in_the_last_moment, setup, teardown)
 }
 
 /* The old file cannot be put back. The error names its only copy, and no later commit removes that. */
-TEST_WITH(the_only_copy_stays, setup, teardown)
+TEST_WITH(the_only_copy_is_kept, setup, teardown)
 {
     struct change_set *set = make_set();
     struct err err = ERR_INIT;
@@ -426,7 +426,7 @@ static bool any_edit_has(const char *text)
 
 /* Killed between the exchange and the check of the result, which holds a foreign edit: no cleanup removes the only copy
  * of that edit. */
-TEST_WITH(a_foreign_edit_outlives_a_kill, setup, teardown)
+TEST_WITH(a_foreign_edit_survives_a_kill, setup, teardown)
 {
     bool through = false;
     for (int n = 1; !through; n++) {
@@ -460,7 +460,7 @@ TEST_WITH(a_foreign_edit_outlives_a_kill, setup, teardown)
 }
 
 /* Every file that could not be put back is named. */
-TEST_WITH(all_that_is_lost_is_said, setup, teardown)
+TEST_WITH(lost_attributes_are_all_reported, setup, teardown)
 {
     struct change_set *set = change_set_new();
     struct err err = ERR_INIT;

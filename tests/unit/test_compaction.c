@@ -127,7 +127,7 @@ TEST(arguments_and_newest_results_are_the_last_to_go)
     message_list_release(&list);
 }
 
-/* What the model has not seen yet stays whole while it fits, however much smaller one would like it. */
+/* Results that the model has not seen yet stay complete while they fit, even above the target size. */
 TEST(new_results_stay_while_they_fit)
 {
     struct message_list list, again;

@@ -29,7 +29,7 @@ static void refuses(const char *text, long line, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", err.text, part);
 }
 
-TEST(nothing_said_is_nothing_set)
+TEST(empty_config_sets_nothing)
 {
     static const char *const texts[] = {"", " \n\t\r\n", "{}", "// only a comment\n{ // and another\n}\n"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
@@ -50,7 +50,7 @@ TEST(nothing_said_is_nothing_set)
     }
 }
 
-TEST(everything_can_be_said)
+TEST(every_entry_is_read)
 {
     CLEANUP(config)
     struct config *config = parse(
@@ -160,7 +160,7 @@ TEST(broken_json_has_a_line)
     refuses("{\"model\": \"\\u0000\"}", 1, "");
 }
 
-TEST(a_name_that_is_there_twice_is_refused)
+TEST(a_duplicate_name_is_refused)
 {
     refuses("{\"approve\": \"ask\",\n\"approve\": \"allow\"}", 2, "duplicate key \"approve\"");
     refuses("{\"budget\": {\"steps\": 1,\n\"wall_s\": 2,\n\"steps\": 1}}", 3, "duplicate key \"steps\"");

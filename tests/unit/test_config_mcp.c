@@ -98,7 +98,7 @@ TEST(values_of_variables_are_not_shown)
     setenv("TEST_MCP_ARG", "arg-0123456789", 1);
     setenv("TEST_MCP_RUN", "run-0123456789", 1);
     setenv("TEST_MCP_PART", "part-0123456789", 1);
-    setenv("TEST_MCP_HOME", "/home/somebody", 1);
+    setenv("TEST_MCP_HOME", "/home/user", 1);
     unsetenv("TEST_MCP_TOKEN");
     CLEANUP(config)
     struct config *config =
@@ -109,7 +109,7 @@ TEST(values_of_variables_are_not_shown)
     shows("arg-0123456789 run-0123456789 part-0123456789",
           "[secret TEST_MCP_ARG] [secret TEST_MCP_RUN] [secret TEST_MCP_PART]");
     shows("tok-in-the-file", "[secret TEST_MCP_TOKEN]");
-    shows("production literally /home/somebody", "production literally /home/somebody");
+    shows("production literally /home/user", "production literally /home/user");
     redact_forget();
 }
 
@@ -156,7 +156,7 @@ TEST(files_of_other_programs)
     assert_int_equal(config_add_mcp(config, theirs, &err), 0);
     assert_int_equal(config->mcp.count, 2);
     assert_string_equal(config->mcp.items[1].note, "\"shiny\" has no effect");
-    assert_string_equal(config->mcp.items[1].cwd, sub); /* meant from where the file is */
+    assert_string_equal(config->mcp.items[1].cwd, sub); /* relative to the folder of the file */
     assert_int_equal(config_add_mcp(config, theirs, &err), -1);
     assert_non_null(strstr(err.text, "duplicate MCP server \"m\"; rename or remove one"));
     assert_int_equal(config_add_mcp(config, other, &err), -1);

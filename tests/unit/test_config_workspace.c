@@ -25,7 +25,7 @@ static void refuses(const char *text, long line, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", err.text, part);
 }
 
-TEST(everything_can_be_said)
+TEST(every_entry_is_read)
 {
     CLEANUP(config)
     struct config *config =
@@ -63,7 +63,7 @@ TEST(variables_of_programs)
     assert_string_equal(said->env[0], "A=plain");
     assert_string_equal(said->env[1], "B=x-abcdefgh1-y");
     assert_null(said->env[2]);
-    CLEANUP(free) char *shown = redact_copy("it is abcdefgh1"); /* what came from the environment may be a key */
+    CLEANUP(free) char *shown = redact_copy("it is abcdefgh1"); /* a value of the environment may be a key */
     assert_string_equal(shown, "it is [secret CONFIG_TEST_TOKEN]");
     redact_forget();
     assert_null(said->env_missing);
@@ -90,7 +90,7 @@ TEST(variables_of_programs)
     refuses("{\"workspace\": {\"env\": {\"\": \"1\"}}}", 1, "must be the name of a variable");
 }
 
-TEST(nothing_said_is_nothing_set)
+TEST(empty_config_sets_nothing)
 {
     CLEANUP(config) struct config *config = parse("{\"workspace\": {}}");
     assert_null(config->workspace.engine);

@@ -71,7 +71,7 @@ TEST_WITH(the_best_files_come_first, setup, teardown)
     assert_pack(f, "elephants", 8, "");
 }
 
-TEST_WITH(equals_stand_in_the_order_of_their_names, setup, teardown)
+TEST_WITH(equal_scores_are_sorted_by_name, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const names[] = {"z.c", "b/x.c", "a/x.c", "B.c", "a/b/c/x.c"};
@@ -159,7 +159,7 @@ TEST_WITH(an_excerpt_of_one_endless_line_is_cut_between_characters, setup, teard
     assert_true(strlen(item.excerpt) <= 400);
     assert_non_null(strstr(item.excerpt, " needle "));
     assert_true(utf8_valid(item.excerpt, strlen(item.excerpt)));
-    /* Nothing in the middle was torn; the last character may have been cut by the limit. */
+    /* No character in the middle was cut; only the last one may be. */
     assert_memory_equal(item.excerpt, "\xe2\x82\xac", 3);
     item_release(&item);
 }
@@ -187,7 +187,7 @@ TEST_WITH(a_hit_in_the_path_alone_shows_the_beginning, setup, teardown)
     item_release(&item);
 }
 
-TEST_WITH(no_words_no_work, setup, teardown)
+TEST_WITH(without_words_nothing_is_searched, setup, teardown)
 {
     struct fixture *f = *state;
     put(f, "a.txt", "apple\n");

@@ -65,7 +65,7 @@ static struct change_set *two_hunks(void)
     return set;
 }
 
-/* The differences of a proposal, with which it is counted. */
+/* The diffs of a proposal, whose lines are counted. */
 static struct diff **make_diffs(struct change_set *set)
 {
     struct diff **diffs = xcalloc(set->count + 1, sizeof(struct diff *));
@@ -142,7 +142,7 @@ DECISION_TEST(partial_leaves_out_files_without_approved_hunks)
     struct change_set *set = two_hunks();
     struct event_hunk_choice_list one = CHOICES(2, CHOICE_OF_NONE("two.txt", 2), CHOICE("new.txt", 1, 1));
     add(set, "new.txt", "hello\n");
-    add(set, "named-by-nobody.txt", "x\n");
+    add(set, "not-named.txt", "x\n");
     struct change_set *written = keep(set, one, &err);
     assert_non_null(written);
     assert_int_equal(written->count, 1);
@@ -208,7 +208,7 @@ DECISION_TEST(edited_takes_the_new_sides_and_keeps_the_old)
     add(set, "new.txt", "proposed\n");
     add(set, "third.txt", "dropped\n");
     struct change_set *edited = change_set_new();
-    scratch_write(&scratch, "new.txt", "somebody was here\n");
+    scratch_write(&scratch, "new.txt", "another program\n");
     add(edited, "new.txt", "by hand\n");
     add(edited, "two.txt", "all new\n");
     struct decision decision = {.kind = DECISION_EDITED, .edited = edited};
@@ -219,7 +219,7 @@ DECISION_TEST(edited_takes_the_new_sides_and_keeps_the_old)
     CLEANUP(free) char *new = text_of(written, 1);
     assert_string_equal(two, "all new\n");
     assert_string_equal(new, "by hand\n");
-    assert_false(written->items[1].old.exists); /* as proposed, not as the editor found it */
+    assert_false(written->items[1].old.exists); /* as proposed, not as the user edited it */
     change_set_free(written);
     add(edited, "fourth.txt", "smuggled\n");
     assert_null(apply(&decision, set, &err));
@@ -299,7 +299,7 @@ DECISION_TEST(a_note_stays_short)
     change_set_free(set);
 }
 
-/* A copy needs nothing of what it was made from. */
+/* A copy needs no memory of its original. */
 DECISION_TEST(a_copy_owns_everything)
 {
     char path[] = "two.txt", reason[] = "why";
@@ -341,7 +341,7 @@ TEST(decisions_have_names)
     assert_string_equal(decider_name(BY_TIMEOUT), "timeout");
 }
 
-/* A recorded proposal is made again only where everything is as it was. */
+/* A recorded proposal is repeated only if no file has changed. */
 
 static bool lost;
 

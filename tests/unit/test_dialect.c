@@ -184,7 +184,7 @@ TEST(last_word_is_never_the_models_own)
     for (size_t i = 0; i < 2; i++)
         writes_no(&list, &(struct asking){.dialect = both[i]}, "Continue.");
     message_list_release(&list);
-    /* Nor is the first, where that is not taken. */
+    /* The first message too, if the dialect does not allow it. */
     message_list_add(&list, ROLE_SYSTEM, "What was said before: …");
     message_list_add(&list, ROLE_ASSISTANT, "Then.");
     message_list_add(&list, ROLE_USER, "y");
@@ -228,7 +228,7 @@ TEST(options_win_and_null_leaves_out)
 
 /* ---- thinking ---- */
 
-/* A message as the turn makes it of the stream with thinking; the turn gave the call another id. */
+/* A message as the turn makes it from a stream with thinking; the turn gave the call another id. */
 static void add_thoughtful(struct message_list *list)
 {
     struct model_reply reply;
@@ -259,10 +259,10 @@ TEST(thinking_goes_back_as_it_came_in_its_place)
     writes_part(&list, &how, back);
     writes_part(&copy, &how, back);
     writes_part(&list, &how, "\"max_tokens\":9216,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}");
-    /* Not to a model that did not think it. */
+    /* Not to another model. */
     how.model = "another";
     writes_no(&list, &how, "signature");
-    writes_no(&list, &how, "budget_tokens"); /* its calls are being answered: without their thinking, none is taken */
+    writes_no(&list, &how, "budget_tokens"); /* the API rejects it for answers to calls without their thinking */
     /* Also if no thinking was requested: it came anyway and must go back. */
     how.model = NULL;
     how.thinking = 0;
@@ -283,7 +283,7 @@ TEST(thinking_that_no_longer_fits_its_message_is_left_out)
     message_add_call(&list.items[1], "more", "f", "{}");
     writes_no(&list, &how, "signature");
     writes_no(&list, &how, "budget_tokens");
-    message_list_add(&list, ROLE_USER, "y"); /* a new prompt: now it may think again */
+    message_list_add(&list, ROLE_USER, "y"); /* a new prompt: the model may think again */
     writes_part(&list, &how, "budget_tokens");
     message_list_release(&list);
 }

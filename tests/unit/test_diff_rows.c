@@ -348,7 +348,7 @@ TEST(files_that_are_new_gone_binary_or_of_another_mode)
     rig_release(&rig);
 }
 
-/* Half of a move is a file that is lost, or one that is there twice. */
+/* One half of a move would lose a file or duplicate it. */
 TEST(a_move_is_kept_or_dropped_as_one)
 {
     struct rig rig;
@@ -395,7 +395,7 @@ TEST(long_diff_paints_only_visible_rows)
     add_file(&rig, "long", NULL, 0, new.buf, 0644);
     rig_load(&rig);
     assert_int_equal(diffview_rows(&rig.view), 100002);
-    /* Only the lines in sight are looked at: the others point nowhere. */
+    /* Only the visible lines are read: the pointers of the others are invalid. */
     struct diff *diff = rig.diffs[0];
     struct diff_line *lines = diff->lines;
     struct diff_line *few = xcalloc(diff->line_count, sizeof(*few));

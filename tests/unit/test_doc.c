@@ -44,7 +44,7 @@ TEST(values_have_types_and_lines)
     assert_int_equal(doc_line(doc_get(doc, "url")), 7);
 }
 
-TEST(keys_have_case_and_the_last_of_equal_ones_counts)
+TEST(keys_are_case_sensitive_and_the_last_duplicate_counts)
 {
     CLEANUP(doc) struct doc *doc = parse("{\"a\": 1, \"A\": 2, \"a\": 3, \"aa\": 4}");
     assert_true(doc_number(doc_get(doc, "a")) == 3);

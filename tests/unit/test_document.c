@@ -34,7 +34,7 @@ TEST(json_is_one_member_a_line)
     assert_json("\"a\\u001bb\"", 80, false, "\"a\\u001bb\"\n");
 }
 
-TEST(lists_of_things_are_not_squeezed)
+TEST(lists_of_objects_have_one_row_per_member)
 {
     assert_json("[{\"a\":1},2]", 80, false, "[\n  {\n    \"a\": 1\n  },\n  2\n]\n");
 }
@@ -171,12 +171,12 @@ TEST(blanks_that_hide_something_are_counted)
         text.buf, 60, false,
         "(1,937 characters of text)\n  | ls\n  |  ┄ 1,900 blanks ┄ }\n  |  ┄ 5 blanks ┄ x\n  |  ┄ 17 blanks ┄ y\n"
         "  |  ┄ 4 empty lines ┄ \n  | z\n");
-    /* What people write with stays as it is. */
+    /* Ordinary characters of text stay unchanged. */
     assert_fold("\"a\\n\\n\\n\\n\\t\\tb    c\"", 60, true,
                 "(13 characters of text)\n  | a\n  | \n  | \n  | \n  |                 b    c\n");
 }
 
-TEST(no_row_is_wider_than_it_was_said)
+TEST(no_row_exceeds_the_given_width)
 {
     /* A tab is up to eight columns, a foreign character in ASCII is eight, a mark that begins a row is spelled. */
     assert_fold("\"\\n0\\t1\\t2\\t3\"", 24, false,

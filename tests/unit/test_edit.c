@@ -68,7 +68,7 @@ TEST_WITH(write_over_a_file, setup, teardown)
     expect_file("empty", "");
 }
 
-TEST_WITH(changed_between_yes_and_write, setup, teardown)
+TEST_WITH(changed_between_approval_and_write, setup, teardown)
 {
     scratch_write(&rig.files, "a", "old\n");
     tool_rig_run(&rig, &tool_write_file, "{\"path\":\"a\",\"content\":\"new\\n\"}");
@@ -112,7 +112,7 @@ TEST_WITH(edit_overlaps_and_line_ends, setup, teardown)
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"dos\",\"old\":\"one\\r\\ntwo\",\"new\":\"1\\r\\n2\"}");
     tool_rig_commit(&rig);
     expect_file("dos", "1\r\n2\r\n");
-    /* Bytes that are no text stay as they are around the edit. */
+    /* Bytes that are not UTF-8 are unchanged around the edit. */
     scratch_write_bytes(&rig.files, "bin", "\xff\0mid\0\xfe", 7);
     tool_rig_run(&rig, &tool_edit_file, "{\"path\":\"bin\",\"old\":\"mid\",\"new\":\"centre\"}");
     tool_rig_commit(&rig);

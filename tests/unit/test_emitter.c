@@ -48,7 +48,7 @@ TEST(a_queue_keeps_order_and_copies)
     event_queue_emit(queue, &recorder.emitter);
     event_queue_emit(queue, &recorder.emitter); /* nothing is left */
     assert_string_equal(recorder.ops.buf, "first thread last ");
-    push(queue, "nobody emits this");
+    push(queue, "never emitted");
     event_queue_free(queue);
     strbuf_release(&recorder.ops);
 }

@@ -282,7 +282,7 @@ TEST(engines_are_read_from_a_file)
     CLEANUP(free) char *text = vector_of(&spec, false);
     assert_string_equal(text, "box {x} keyturn-7");
     assert_string_equal(sandbox_engines_find(&own, "bwrap")->about, "another");
-    assert_null(sandbox_engines_find(&own, "nobody"));
+    assert_null(sandbox_engines_find(&own, "unknown"));
     sandbox_engines_release(&own);
     scratch_release(&scratch);
 }

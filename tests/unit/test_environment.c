@@ -15,7 +15,7 @@ static const char *check(const struct command_policy *policy, const char *comman
     return command_policy_check(policy, command, &err) ? err.text : "ok";
 }
 
-TEST(without_lists_everything_goes)
+TEST(without_lists_every_command_is_allowed)
 {
     struct command_policy none = {0}, empty = {.allow = (const char *const[]){NULL}};
     assert_false(command_policy_active(&none));
@@ -112,7 +112,7 @@ static const char *entry(const char *name, bool allow)
     return command_policy_check_entry(name, allow, &err) ? err.text : "ok";
 }
 
-TEST(names_that_nothing_is_called)
+TEST(invalid_entries_are_refused)
 {
     assert_string_equal(entry("make", true), "ok");
     assert_string_equal(entry("./build.sh", true), "ok");

@@ -1,4 +1,4 @@
-/* Errors: text, code, line, and texts that are made from themselves. */
+/* Errors: text, code, line, and texts built from their own text. */
 
 #include "base/err.h"
 #include "base/utf8.h"
@@ -19,7 +19,7 @@ TEST(errors_have_code_and_text)
     assert_int_equal(err.line, 0);
 }
 
-TEST(null_is_fine)
+TEST(null_errors_are_ignored)
 {
     assert_int_equal(err_set(NULL, "x"), -1);
     assert_int_equal(err_set_errno(NULL, EIO, "x"), -1);
@@ -69,7 +69,7 @@ TEST(long_texts_are_cut_between_characters)
         err_prefix(&err, "%s", "before");
         assert_memory_equal(err.text, "before: ", 8);
         assert_true(utf8_valid(err.text, strlen(err.text)));
-        /* The reason is not what gets lost. */
+        /* A cut text keeps the reason. */
         err_set_errno(&err, ENOSPC, "%s", big);
         assert_string_equal(err.text + strlen(err.text) - 25, ": No space left on device");
         assert_true(utf8_valid(err.text, strlen(err.text)));

@@ -244,7 +244,7 @@ TEST(wrong_kinds_inside_records_read_as_missing)
     assert_false(event.tool_finished.failure->retryable);
 }
 
-/* What a stranger's line may make of the memory is bounded. */
+/* The memory for a foreign line is bounded. */
 TEST(a_line_with_too_many_items_loses_the_list)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
@@ -260,11 +260,11 @@ TEST(a_line_with_too_many_items_loses_the_list)
     assert_true(event.loose > 0);
 }
 
-TEST(unknown_things_survive)
+TEST(unknown_fields_survive)
 {
     static const char line[] =
         "{\"new\":{\"a\": [1]}, \"step\":2,\"seq\":5, \"type\":\"model.requested\",\"x\":\"\\u00e9\"}";
-    static const char other[] = "{\"seq\":6,\"type\":\"dream.told\",\"about\":[1, 2]}";
+    static const char other[] = "{\"seq\":6,\"type\":\"dream.ended\",\"about\":[1, 2]}";
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct event event;
@@ -284,7 +284,7 @@ TEST(unknown_things_survive)
     strbuf_reset(&out);
     decode(&event, &arena, other);
     assert_int_equal(event.type, EVENT_OTHER);
-    assert_string_equal(event.type_name, "dream.told");
+    assert_string_equal(event.type_name, "dream.ended");
     assert_null(event_type_name(event.type));
     event_encode(&out, &event);
     assert_string_equal(out.buf, other);
@@ -472,7 +472,7 @@ TEST(depth_has_a_limit)
 }
 
 /* The scanner reads eight bytes at a time: every place of a special byte in a word, and every length. */
-TEST(words_and_their_edges)
+TEST(escapes_in_words_are_decoded_at_every_position)
 {
     for (size_t len = 0; len < 40; len++) {
         for (size_t at = 0; at <= len; at++) {

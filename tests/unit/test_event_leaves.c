@@ -22,7 +22,7 @@ static const struct {
     {"result_info", "output", "the tool"},
     {"message", "opaque", "the provider"},
     {"model.responded", "opaque", "the provider"},
-    {"variant", "when", "whoever wrote the script of a model"},
+    {"variant", "when", "the author of a scripted model"},
     {"script.event", "event", "the script"},
     {"workspace.op", "attrs", "the operation"},
     {"edited", "before", "whatever was edited"},
@@ -72,7 +72,7 @@ static const struct {
     const char *file, *parses;
 } parsers[] = {
     {"core/model/message.c", "arguments as a model wrote them"},
-    {"core/tools/bounded.c", "arguments of the call, as it was asked for"},
+    {"core/tools/bounded.c", "arguments of the call, as the model sent them"},
     {"core/tools/registry.c", "a tool's schema"},
     {"core/turn/budget.c", "a number that the user wrote"},
     {"core/turn/calls.c", "arguments as a model or the user wrote them"},

@@ -136,7 +136,7 @@ TEST_WITH(huge_times, begin, end)
     assert_string_equal(
         call(command, "{\"command\":\"sleep 0.3; echo on; read x\",\"yield_time_ms\":9223372036854775807}", "output"),
         "on");
-    /* For a caller that cannot wait that long. */
+    /* For a caller with a shorter limit. */
     static const char look[] = "{\"session_id\":\"p1\",\"yield_time_ms\":9223372036854775807}";
     assert_int_equal(exec_write_within(exec, json_parse(&arena, look, strlen(look), &err), 100, on_result, NULL, &err),
                      0);

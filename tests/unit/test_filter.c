@@ -123,7 +123,7 @@ TEST(rows_are_found_a_piece_at_a_time)
     assert_int_equal(matches.count, 4); /* 0 3 6 9 */
     assert_false(matches_work(&matches, 100, 1000, is_third, &asked));
     assert_int_equal(matches.count, 34);
-    assert_int_equal(asked.count, 100); /* none was asked for twice */
+    assert_int_equal(asked.count, 100); /* none was requested twice */
     assert_int_equal(matches_find(&matches, 50), 17);
     /* A replay that goes back forgets what lies ahead, and finds it again. */
     assert_false(matches_work(&matches, 50, 0, is_third, &asked));

@@ -240,7 +240,7 @@ TEST(the_store_keeps_lessons_of_a_turn)
     store_close(store);
 }
 
-TEST(without_a_store_nothing_is_hooked)
+TEST(without_a_store_there_are_no_hooks)
 {
     struct finalize_hooks hooks = finalize_store_hooks(NULL);
     assert_true(!hooks.citations && !hooks.usage && !hooks.log && !hooks.decision && !hooks.memory && !hooks.learner &&

@@ -24,7 +24,7 @@ static struct strbuf heard;
 static int port;           /* of the forwarder */
 static int server, served; /* a service of this machine, and its port */
 
-/* ---- what the owner hears ---- */
+/* ---- events for the owner ---- */
 
 static void on_connected(void *user, const struct forwarder_connection *connection)
 {
@@ -341,7 +341,7 @@ static void await_open(const int *fds, size_t count, size_t wanted)
     loop_run(loop);
 }
 
-/* Those that are too many wait, and come when others go. */
+/* Extra connections wait until others close. */
 TEST(too_many_wait)
 {
     enum { MANY = FORWARDER_CONNECTIONS_MAX + 8 };
@@ -406,10 +406,10 @@ static int clean(void **state)
     return close(server);
 }
 
-/* Each host is in the record by its name, so there are not any number of them. */
+/* Each host is recorded by its name, so the number of hosts is limited. */
 TEST(too_many_hosts)
 {
-    open_forwarder(clock_system(), "127.0.0.1:1"); /* where nothing listens */
+    open_forwarder(clock_system(), "127.0.0.1:1"); /* nothing listens there */
     for (int i = 0; i <= FORWARDER_HOSTS_MAX; i++) {
         CLEANUP(free) char *says = xasprintf("CONNECT h%d.localhost:1 HTTP/1.1\r\n\r\n", i);
         CLEANUP(free) char *hears = ask(says, strlen(says), false);

@@ -12,7 +12,7 @@ static enum forwarder_read http(const char *text, size_t len, struct network_tar
                                 struct strbuf *onward, struct err *why)
 {
     size_t used = 0;
-    CLEANUP(free) char *copy = xmalloc(len + 1); /* of that size: reading beyond it is seen */
+    CLEANUP(free) char *copy = xmalloc(len + 1); /* of exactly that size, so that a sanitizer sees a read past it */
     memcpy(copy, text, len);
     enum forwarder_read read = forwarder_http_read(copy, len, target, tunnel, onward, &used, why);
     if (read == FORWARDER_READ)

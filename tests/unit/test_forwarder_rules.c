@@ -101,7 +101,7 @@ TEST(host_lists_are_matched)
             fail_msg("%s: %s:%u at %s is %s (%s)", rows[i].rule, rows[i].host, rows[i].port, rows[i].at,
                      rows[i].allowed ? "refused" : "allowed", why.text);
         if (!rows[i].allowed && !*why.text)
-            fail_msg("%s: nobody says why %s is refused", rows[i].rule, rows[i].host);
+            fail_msg("%s: no reason for refusing %s", rows[i].rule, rows[i].host);
     }
 }
 
@@ -116,7 +116,7 @@ TEST(several_rules)
     assert_false(allows((const char *const[]){NULL}, "a.org", 80, PUBLIC, &why));
 }
 
-/* An address of one of our interfaces is ours, though it is public. */
+/* An address of one of our interfaces belongs to this machine, even if it is public. */
 TEST(own_public_address)
 {
     struct network_rule rule;

@@ -29,7 +29,7 @@ static const struct frame_caps caps = {.colors = 256,
                                        .hide_cursor = "\033[?25l",
                                        .show_cursor = "\033[?25h"};
 
-/* What a terminal of bytes makes of it: cells of ASCII only. */
+/* The screen of a terminal without UTF-8: cells of ASCII only. */
 struct glass {
     char cells[ROWS][COLS];
     int row, col;
@@ -120,7 +120,7 @@ static void show(struct strbuf *out, const struct frame_caps *how, const char *t
     canvas_release(&canvas);
 }
 
-TEST(colors_go_as_far_as_the_terminal)
+TEST(colors_are_reduced_for_the_terminal)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     struct frame_caps how = caps;
@@ -148,7 +148,7 @@ TEST(without_utf8_only_ascii_is_sent)
     assert_non_null(strstr(out.buf, "a?"));
 }
 
-TEST(after_a_wide_one_the_place_is_said_again)
+TEST(cursor_moves_after_a_wide_character)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     show(&out, &caps, "\xe6\xbc\xa2z");

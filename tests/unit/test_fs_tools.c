@@ -267,8 +267,7 @@ static void read_through(struct strbuf *out, const char *path)
         check_page();
         int64_t next_line = tool_rig_int(&rig, "next_line"), next_byte = tool_rig_int(&rig, "next_byte");
         size_t count = entries()->count, number = 0;
-        /* A page of a long line ends in the middle of it until a page says that the next byte begins a line, which is
-         * where the size of what we have tells. */
+        /* A page of a long line ends inside it, until a page reports that the next byte begins a line. */
         json_each (entry, entries()) {
             strbuf_add(out, entry->text, entry->len);
             bool cut = ++number == count && next_byte >= 0 && (int64_t)out->len == next_byte;
@@ -342,7 +341,7 @@ static long resident_kb(void)
     return usage.ru_maxrss;
 }
 
-TEST_WITH(a_large_file_in_little_memory, setup, teardown)
+TEST_WITH(large_files_are_read_in_little_memory, setup, teardown)
 {
     CLEANUP(free) char *path = scratch_path(&rig.files, "large");
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

@@ -94,7 +94,7 @@ TEST(a_pause_holds_once)
     assert_null(hold(&gates, GATE_TOOL));
     gates.pause = true;
     int id = add(&gates, "tool=read_file");
-    assert_string_equal(hold_tool(&gates, GATE_TOOL, &reader), "tool=read_file"); /* this was the stop they wanted */
+    assert_string_equal(hold_tool(&gates, GATE_TOOL, &reader), "tool=read_file"); /* the user wanted this stop */
     assert_true(gates_remove(&gates, id));
     assert_null(hold(&gates, GATE_MODEL));
     gates_release(&gates);
@@ -195,7 +195,7 @@ TEST(gates_by_name)
     assert_string_equal(hold(&gates, GATE_WAVE), "gate=before wave");
     assert_null(hold(&gates, GATE_MODEL));
     gates.stepping = STEP_INTO;
-    assert_string_equal(hold(&gates, GATE_FINALIZE), "gate=finalize"); /* says more than "step" */
+    assert_string_equal(hold(&gates, GATE_FINALIZE), "gate=finalize"); /* the reason is more than "step" */
     gates_release(&gates);
 }
 

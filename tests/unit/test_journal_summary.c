@@ -73,7 +73,7 @@ TEST(a_running_session_is_summarized)
 }
 
 /* A crash may cut the last line; any other that is no event is broken. */
-/* A program may go on printing after the turn that started it: that does not make the turn go on. */
+/* A program may print after the turn that started it; the turn stays finished. */
 TEST(program_outlives_its_turn)
 {
     CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN FINISHED PRINTED);

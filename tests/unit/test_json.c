@@ -74,7 +74,7 @@ TEST(every_kind_of_value_is_parsed)
     assert_int_equal(json_at(a, 4)->type, JSON_NULL);
     assert_null(json_at(a, 5));
     assert_string_equal(json_str(json_get(root, ""), "?"), "x\ny");
-    /* Where it stood. */
+    /* The position. */
     assert_int_equal(a->src_len, strlen("[ 1 , -2.5e3, true,false , null ]"));
     assert_memory_equal(a->src, "[ 1 , -2.5e3, true,false , null ]", a->src_len);
     assert_int_equal(json_at(a, 1)->src_len, 6);
@@ -505,7 +505,7 @@ TEST(same_as_cjson)
     }
 }
 
-/* What we accept of broken texts, cJSON accepts too and reads alike; it is the laxer one. */
+/* Broken texts that we accept, cJSON accepts too and reads the same way; it is more tolerant. */
 TEST(broken_texts)
 {
     static const char noise[] = "{}[]\",:\\u0e.-+ \x80\xC3\xED\xF0tn1\x01";

@@ -255,7 +255,7 @@ TEST(make_printable)
     assert_printable("\"\x9b\xff\"", "\"\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-/* Every character that utf8_sanitize spells out is escaped, and reads back as it was. */
+/* Every character that utf8_sanitize spells out is escaped, and reads back unchanged. */
 TEST(printable_text_reads_back)
 {
     for (uint32_t cp = 0x20; cp <= 0x10FFFF; cp++) {

@@ -186,7 +186,7 @@ TEST(a_paste_is_one_event)
 }
 
 /* One Alt key must not lock the keyboard. */
-TEST(a_string_that_never_came)
+TEST(alt_and_a_string_opener_is_a_key)
 {
     static const char openers[] = "]PX^_[O";
     for (const char *at = openers; *at; at++) {
@@ -199,7 +199,7 @@ TEST(a_string_that_never_came)
     }
 }
 
-TEST(ctrl_c_is_heard_in_a_sequence)
+TEST(ctrl_c_works_inside_a_sequence)
 {
     check_keys("\033]0;y\x03n", "Ctrl-C n ");
     check_keys("\033]0;y\033\x03n", "Ctrl-C n ");

@@ -111,12 +111,12 @@ TEST(sum_of_several)
     unsigned long held = look(100);
     assert_true(held >= 120 && held < 200);
     assert_int_equal(look(300), 0);
-    assert_int_equal(look(0), 0); /* nothing is watched */
+    assert_int_equal(look(0), 0); /* without a process */
     end_children(pids);
     assert_int_equal(look(100), 0);
 }
 
-/* Each of them has 60 MB that are the same 60 MB. */
+/* Each of them maps the same 60 MB. */
 TEST(pages_shared_by_forks_count_once)
 {
     pid_t pids[CHILDREN];
@@ -167,7 +167,7 @@ TEST(shared_memory_counts)
 }
 
 /* The child of vfork runs in its parent's memory. */
-TEST(a_child_of_vfork_is_no_second_one)
+TEST(a_child_of_vfork_counts_once)
 {
     int ends[2];
     char ready;

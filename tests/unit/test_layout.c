@@ -68,7 +68,7 @@ static void check(const struct layout_input *input)
     if (layout.timeline.rows != input->timeline || layout.hint.rows != input->hint ||
         layout.message.row != layout.footer.row - 1)
         fail_msg("a line is missing at %dx%d", input->cols, input->rows);
-    /* A write that waits is in sight unless something else has the whole screen. */
+    /* A waiting write is visible unless another view fills the screen. */
     if (input->write && !input->zoom && layout.panes[WRITE].rows == 0)
         fail_msg("the write is not on the screen at %dx%d", input->cols, input->rows);
 }
@@ -141,7 +141,7 @@ TEST(the_workspace_shares_the_place_of_the_waves)
         assert_memory_equal(&layout.panes[TOOLS], &waves.panes[TOOLS], sizeof(struct rect));
         assert_memory_equal(&layout.panes[BUDGET], &waves.panes[BUDGET], sizeof(struct rect));
     }
-    /* Where the waves have no place, it is lent one like the others. */
+    /* At a size without a pane for the waves, the workspace gets one like the others. */
     struct layout small = make(24, 80, WORKSPACE, false);
     assert_rect(small.panes[WORKSPACE], 14, 0, 9, 48);
 }
@@ -157,7 +157,7 @@ TEST(200x60)
     assert_int_equal(layout.panes[TOOLS].col, 140);
 }
 
-/* A write that comes moves nothing but the conversation, which gives it room. */
+/* A new write moves only the conversation, which gives it space. */
 TEST(a_question_takes_the_writes_place_only)
 {
     static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}, {30, 100}, {50, 90}};

@@ -119,7 +119,7 @@ TEST(a_text_scrolls_as_a_whole)
     assert_list(&list, 81, 81, false);
     list_set_lines(&list, 200, 10);
     assert_list(&list, 81, 81, false);
-    list_show(&list, 85, 10); /* in sight */
+    list_show(&list, 85, 10); /* visible */
     assert_list(&list, 81, 81, false);
     list_show(&list, 195, 10);
     assert_list(&list, 190, 190, false);

@@ -40,7 +40,7 @@ TEST(folders_can_be_folded)
     assert_true(tree_toggle(&tree, tree_find(&tree, "a")));
     assert_shown(&tree, "ae");
     assert_false(tree_toggle(&tree, tree_find(&tree, "e")));
-    /* Another tree with the same nodes in it is folded as this one was. */
+    /* Another tree with the same nodes keeps their fold state. */
     build(&tree, true);
     assert_shown(&tree, "0ae");
     assert_true(tree_toggle(&tree, tree_find(&tree, "a")));
@@ -54,7 +54,7 @@ TEST(rows_of_folded_entries_are_those_of_their_folder)
     build(&tree, false);
     tree_toggle(&tree, tree_find(&tree, "a"));
     assert_int_equal(tree_row(&tree, tree_find(&tree, "a")), 0);
-    assert_int_equal(tree_row(&tree, tree_find(&tree, "c")), 0); /* what is folded above it */
+    assert_int_equal(tree_row(&tree, tree_find(&tree, "c")), 0); /* the folded entry above it */
     assert_int_equal(tree_row(&tree, tree_find(&tree, "e")), 1);
     tree_toggle(&tree, tree_find(&tree, "b"));
     tree_reveal(&tree, tree_find(&tree, "c"));

@@ -125,7 +125,7 @@ static void fire_again_at_once(struct loop_timer *timer)
         loop_timer_start(loop, timer, 0, fire_again_at_once);
 }
 
-TEST(an_eager_timer_shuts_nothing_out)
+TEST(a_repeating_timer_does_not_starve_others)
 {
     for (int virtual_time = 0; virtual_time < 2; virtual_time++) {
         begin(virtual_time);
@@ -200,7 +200,7 @@ static void tick(struct loop_timer *timer)
 static void never(void *data)
 {
     (void)data;
-    fail_msg("nobody wrote");
+    fail_msg("the pipe is empty");
 }
 
 static void on_alarm(int signum)
@@ -212,7 +212,7 @@ static void on_alarm(int signum)
 }
 
 /* libuv runs timers before it polls: one that is due just then must not leave the loop asleep beside an open watch. */
-TEST(a_due_timer_never_leaves_the_loop_asleep)
+TEST(a_due_timer_wakes_the_loop)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);

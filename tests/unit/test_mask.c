@@ -14,7 +14,7 @@ static void check(const struct mask *mask, const char *text, const char *expecte
     assert_int_equal(mask_finds(mask, text, strlen(text)), strcmp(text, expected) != 0);
 }
 
-TEST(values_are_masked_wherever_they_stand)
+TEST(values_are_masked_at_every_position)
 {
     struct mask mask = MASK_INIT;
     check(&mask, "nothing to hide", "nothing to hide");

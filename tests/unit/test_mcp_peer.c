@@ -107,7 +107,7 @@ TEST_WITH(answers_come_in_any_order_and_in_any_pieces, set_up, take_down)
     assert_string_equal(ended.buf, "b:{\"b\":2} a:no ");
 }
 
-TEST_WITH(no_answer_is_one_too, set_up, take_down)
+TEST_WITH(a_timeout_ends_a_request, set_up, take_down)
 {
     ask("a");
     loop_run(loop);
@@ -125,7 +125,7 @@ TEST_WITH(answer_to_a_dropped_request_is_ignored, set_up, take_down)
     assert_string_equal(ended.buf, "");
 }
 
-TEST_WITH(their_requests_have_ids_of_their_own, set_up, take_down)
+TEST_WITH(requests_of_the_server_have_separate_ids, set_up, take_down)
 {
     ask("a");
     strbuf_reset(&sent);
@@ -159,7 +159,7 @@ TEST_WITH(wrong_ids_and_garbage_are_noise, set_up, take_down)
     assert_string_equal(heard.buf, "");
 }
 
-TEST_WITH(endless_garbage_is_not_listened_to, set_up, take_down)
+TEST_WITH(endless_garbage_closes_the_connection, set_up, take_down)
 {
     for (int i = 0; i < 5000; i++)
         receive("garbage\n");
@@ -167,7 +167,7 @@ TEST_WITH(endless_garbage_is_not_listened_to, set_up, take_down)
     assert_non_null(strstr(heard.buf, "broken: it keeps printing"));
 }
 
-TEST_WITH(a_flood_of_requests_is_not_answered_for_ever, set_up, take_down)
+TEST_WITH(a_flood_of_requests_is_answered_up_to_a_limit, set_up, take_down)
 {
     for (int i = 0; i < 30000; i++)
         receive("{\"method\":\"n\"}\n");

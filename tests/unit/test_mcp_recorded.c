@@ -143,7 +143,7 @@ TEST(the_recorded_memory_server_works)
     replay("memory", "2025-11-25", 1);
 }
 
-TEST(the_probe_is_answered_as_it_was)
+TEST(the_probe_is_answered_like_the_recording)
 {
     replay("everything-discover-probe", "2025-11-25", 0);
     replay("filesystem-discover-probe", "2025-11-25", 0);

@@ -18,7 +18,7 @@
     mcp_rig_fake(&rig, "f", __VA_ARGS__); \
     mcp_rig_open(&rig, LONG_S)
 
-/* What these servers do not do need not be waited for. */
+/* These servers never do this, so the test does not wait for it. */
 static void hurry(struct mcp_rig *rig)
 {
     rig->pace.ping_us = rig->pace.pause_us = rig->pace.end_us = rig->pace.term_us = SOON_US;
@@ -30,7 +30,7 @@ static void check_has(const char *text, const char *part)
         fail_msg("\"%s\" has no \"%s\"", text, part);
 }
 
-TEST(a_server_that_ends_is_started_again)
+TEST(server_that_exits_is_restarted)
 {
     OPEN(rig, NULL);
     mcp_rig_call(&rig, "f__die", "{}");
@@ -41,12 +41,12 @@ TEST(a_server_that_ends_is_started_again)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_never_comes_back_is_given_up)
+TEST(server_that_keeps_failing_is_given_up)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
     hurry(&rig);
-    rig.pace.steady_us = 0; /* counts when it is ready, which it never is again */
+    rig.pace.steady_us = 0; /* each start counts when it is ready, which it never is again */
     CLEANUP(free) char *file = scratch_path(&rig.test.rig.scratch, "starts");
     const char *env[] = {arena_printf(&rig.test.rig.arena, "FAKE_MCP_STARTS=%s", file), NULL};
     mcp_rig_fake(&rig, "f", "dies-later", NULL)->env = env;
@@ -63,7 +63,7 @@ TEST(one_that_never_comes_back_is_given_up)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_asks_too_much_is_stopped)
+TEST(server_with_endless_requests_is_stopped)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -74,14 +74,14 @@ TEST(one_that_asks_too_much_is_stopped)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_does_not_want_to_end_is_ended)
+TEST(server_that_ignores_sigterm_is_killed)
 {
     OPEN(rig, "stubborn", NULL);
     mcp_rig_release(&rig); /* loop_free waits for what is left */
 }
 
 /* Calls of a server that does not read: the client buffers what it sends, but not without limit. */
-TEST(one_that_does_not_read_is_stopped)
+TEST(server_that_does_not_read_is_stopped)
 {
     CLEANUP(strbuf) struct strbuf arguments = STRBUF_INIT;
     struct bounded_call *calls[8];
@@ -101,7 +101,7 @@ TEST(one_that_does_not_read_is_stopped)
     mcp_rig_release(&rig);
 }
 
-TEST(one_that_hangs_is_started_again)
+TEST(server_that_hangs_is_restarted)
 {
     OPEN(rig, "no-pong", NULL);
     struct bounded_call *call = mcp_rig_begin(&rig, "f__sleep", "{}");

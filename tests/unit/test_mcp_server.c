@@ -251,7 +251,7 @@ TEST(a_call_that_takes_too_long_is_canceled)
 TEST(questions_of_a_server_are_declined)
 {
     OPEN(rig, "modern", NULL);
-    mcp_rig_call(&rig, "f__echo", "{\"text\":\"?\"}"); /* this one can do without */
+    mcp_rig_call(&rig, "f__echo", "{\"text\":\"?\"}"); /* this one works without it */
     check_has(mcp_rig_output(&rig), "[{\\\"who\\\": {\\\"action\\\": \\\"decline\\\"}}, \\\"s1\\\"]");
     check_has(rig.test.heard.output.buf, "Who \\u001b[31mare you?"); /* people can read it */
     mcp_rig_release(&rig);

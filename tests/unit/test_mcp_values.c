@@ -55,7 +55,7 @@ TEST(annotations_become_classes)
     }
 }
 
-TEST(hints_are_believed_only_of_the_trusted)
+TEST(hints_are_believed_only_from_trusted_servers)
 {
     static const struct mcp_rule own[] = {{"look", EFFECT_READ_ONLY}}, all[] = {{"*", EFFECT_READ_ONLY}};
     const struct json *reads = parse("{\"readOnlyHint\":true,\"openWorldHint\":false}");
@@ -82,7 +82,7 @@ TEST(hints_are_believed_only_of_the_trusted)
 
 /* ---- names ---- */
 
-TEST(names_are_clean_and_each_its_own)
+TEST(names_are_clean_and_unique)
 {
     struct hash_map taken = {0};
     static const char *const tools[][2] = {{"fs", "read_file"},
@@ -181,7 +181,7 @@ TEST(questions_of_a_server_are_quoted_and_declined)
     check_input("{\"resultType\":\"input_required\",\"inputRequests\":[7]}", "? (no method): ", NULL);
 }
 
-TEST(a_long_text_is_all_there)
+TEST(a_long_text_is_complete)
 {
     CLEANUP(strbuf) struct strbuf result = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf whole = STRBUF_INIT;

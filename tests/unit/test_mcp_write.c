@@ -1,4 +1,5 @@
-/* Writes of tool servers take the way of every write: shown, decided, saved, made, and verified. */
+/* Tests that writes of tool servers go through the same steps as every write: shown, decided, saved, made, and
+ * verified. */
 
 #include "base/mem.h"
 #include "support/mcp_rig.h"
@@ -206,7 +207,7 @@ TEST(call_without_a_diff_needs_approval)
     mcp_rig_release(&rig);
 }
 
-/* Whatever its arguments are called: a file that is written, appended to or deleted is shown as a diff. */
+/* For all names of its arguments: a file that is written, appended to or deleted is shown as a diff. */
 TEST(files_are_known_by_other_names_too)
 {
     OPEN(rig, "files", NULL);
@@ -258,7 +259,7 @@ TEST(named_files_are_shown)
     mcp_rig_release(&rig);
 }
 
-TEST(nothing_of_an_untrusted_server_runs_without_a_yes)
+TEST(calls_of_an_untrusted_server_need_approval)
 {
     struct mcp_rig rig;
     mcp_rig_init(&rig);
@@ -271,7 +272,7 @@ TEST(nothing_of_an_untrusted_server_runs_without_a_yes)
     mcp_rig_release(&rig);
 }
 
-/* What a turn that begins now finds changed: "+came ~became-another -went", in any order. */
+/* The changes for a turn that begins now: "+came ~became-another -went", in any order. */
 static void adopt(struct mcp_rig *rig, const char *expected)
 {
     CLEANUP(strbuf) struct strbuf got = STRBUF_INIT;
@@ -308,7 +309,7 @@ TEST(a_tool_that_was_changed_is_refused)
     assert_string_equal(said, "changed");
     assert_null(registry_find(rig.registry, "f__new"));
     assert_true(mcp_status(rig.mcp, 0).news);
-    /* The next turn has it as it is. */
+    /* The next turn gets the changed tool. */
     adopt(&rig, "+f__new ~f__echo -f__plain");
     assert_null(registry_find(rig.registry, "f__plain"));
     assert_int_equal(registry_find(rig.registry, "f__echo")->spec.effect, EFFECT_LOCAL_WRITE);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Runs in a child, because the point is that it does not come back. */
+/* Runs in a child, because the call must not return. */
 static void assert_aborts(void (*run)(void))
 {
     pid_t pid = fork();

@@ -78,7 +78,7 @@ TEST_WITH(corrupt_metadata_is_refused, setup, teardown)
         assert_int_equal(err.code, METADATA_CORRUPT);
         if (!strstr(err.text, "metadata.json is corrupt") || !strstr(err.text, bad[i][1]))
             fail_msg("%s: %s", bad[i][0], err.text);
-        assert_int_equal(md.version, METADATA_VERSION); /* defaults to go on with */
+        assert_int_equal(md.version, METADATA_VERSION); /* the defaults are usable */
     }
 }
 
@@ -134,8 +134,8 @@ static void nothing(struct metadata *md, void *user)
     (void)user;
 }
 
-/* A program in the workspace takes the lock and does not let go. */
-TEST_WITH(lock_is_held_by_another, setup, teardown)
+/* A program in the workspace takes the lock and keeps it. */
+TEST_WITH(a_lock_of_another_process_is_respected, setup, teardown)
 {
     struct err err = ERR_INIT;
     int fd = open(files.path, O_RDONLY | O_DIRECTORY); /* as another program would have it: opened separately */
@@ -160,7 +160,7 @@ TEST_WITH(strange_files, setup, teardown)
     close(fd);
     assert_int_equal(metadata_load(root, &fake.base, &md, &err), -1);
     assert_int_equal(err.code, METADATA_CORRUPT);
-    assert_int_equal(metadata_update(root, &fake.base, nothing, NULL, &err), 0); /* begins anew */
+    assert_int_equal(metadata_update(root, &fake.base, nothing, NULL, &err), 0); /* a new file */
     CLEANUP(free) char *text = scratch_read(&files, LAYOUT_METADATA, NULL);
     assert_memory_equal(text, "{\"version\":1,", 13);
 }

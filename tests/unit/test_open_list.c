@@ -52,7 +52,7 @@ TEST(every_fixture_has_a_description)
     open_list_release(&list);
 }
 
-TEST(a_session_that_the_list_does_not_know)
+TEST(unlisted_session_is_found_by_its_file)
 {
     struct open_list list;
     scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
@@ -84,8 +84,8 @@ TEST(locked_session_is_shown_as_running)
     sessions_release(&rows);
 }
 
-/* What the list knows is not read; what it does not know (an older version wrote it) is. */
-TEST(one_that_the_list_knows_is_there_once)
+/* A session in the index is not read; one that is missing there (an older version wrote it) is. */
+TEST(listed_session_appears_once)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");

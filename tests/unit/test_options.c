@@ -90,7 +90,7 @@ TEST(every_way_to_give_a_value)
     assert_true(options.serial);
     assert_false(options.headless);
     cli_options_release(&line);
-    /* The value may look like an option: that is what was asked for. */
+    /* The value may look like an option. */
     assert_string_equal(good("run --record --odd x").record, "--odd");
     /* The last one counts. */
     assert_string_equal(good("run --model a --model b x").model, "b");

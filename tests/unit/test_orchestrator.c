@@ -354,7 +354,7 @@ TEST_WITH(a_broken_box_is_replaced, set_up, tear_down)
 TEST_WITH(cancel_at_every_moment, set_up, tear_down)
 {
     struct fixture *f = *state;
-    /* The author writes for 10 ms, the box takes 10, the script 1 or for ever, twice over. */
+    /* The author writes for 10 ms, the sandbox takes 10 ms, the script 1 ms or endless, twice. */
     for (int64_t at = 0; at < 60; at++) {
         bool hangs = at >= 40;
         tear_down(state);

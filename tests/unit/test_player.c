@@ -55,8 +55,8 @@ TEST(every_position_both_ways)
     player_free(player);
 }
 
-/* Wherever one comes from, the session is the one that a fold from the beginning gives, and its texts are there
- * already: the pool that all of them share does not grow. */
+/* From every start, the session equals a fold from the beginning, and its texts exist already: the shared pool does not
+ * grow. */
 TEST(ten_thousand_leaps)
 {
     struct player *player = open_player(DEMO);
@@ -175,7 +175,7 @@ TEST(a_bad_line_stops_it)
     assert_true(player_seek(player, 4, 0));
     assert_int_equal(player_position(player), 2);
     assert_non_null(strstr(player_fault(player), "line 3 is broken: "));
-    assert_int_equal(player_count(player), 2); /* the recording ends there, wherever one goes then */
+    assert_int_equal(player_count(player), 2); /* the recording ends there, from any position */
     assert_true(player_seek(player, 1, 0));
     assert_int_equal(player_next_error(player, false), SIZE_MAX);
     assert_non_null(player_fault(player));

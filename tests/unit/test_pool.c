@@ -63,7 +63,7 @@ TEST_WITH(overflow_and_order, world_begin, world_end)
     pool_give(world.pool, callers[5].box, true);
     pool_give(world.pool, callers[6].box, true);
     world_run_ms(1000);
-    assert_pool(idle, 2); /* what was made for the rush is gone */
+    assert_pool(idle, 2); /* the boxes of the peak are gone */
     assert_pool(retired, 0);
     assert_pool(served, 6);
     assert_int_equal(world.alive, 2);
@@ -91,7 +91,7 @@ TEST_WITH(failed_starts_are_delayed, world_begin, world_end)
     size_t before = world.started;
     world_run_ms(200000);
     assert_true(world.started > before + 5);
-    /* The pauses grow, and not for ever. */
+    /* The pauses grow up to a limit. */
     int64_t last = world.tried_ms[world.started - 1] - world.tried_ms[world.started - 2];
     assert_in_range(last, 30000, 30200);
     for (size_t i = 3; i + 1 < world.started; i++)
@@ -150,7 +150,7 @@ TEST_WITH(a_lazy_pool_starts_on_demand, world_begin, world_end)
     assert_pool(idle, 2);
 }
 
-/* A caller that has a box waits for the one that comes back, however much trouble there is with others. */
+/* A waiting caller gets a returned box, even while new boxes fail to start. */
 TEST_WITH(trouble_beside_a_box, world_begin, world_end)
 {
     struct caller first, second;
@@ -202,7 +202,7 @@ TEST_WITH(freed_in_every_state, world_begin, world_end)
     world_run_ms(1);
     callers[1].box->busy = true;
     pool_give(world.pool, callers[0].box, true); /* is being emptied */
-    pool_give(world.pool, callers[1].box, true); /* goes on */
+    pool_give(world.pool, callers[1].box, true); /* the script continues */
     pool_free(world.pool);
     world.pool = NULL;
     world_open(2, 0, &world_local); /* starting; and the scratch of two pools are beside each other */

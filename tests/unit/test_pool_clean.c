@@ -198,9 +198,9 @@ TEST_WITH(running_script_delays_no_caller, world_begin, world_end)
     world_run_ms(50);
     pool_give(world.pool, caller.box, true);
     world_run_ms(1000);
-    assert_int_equal(world.alive, 1); /* what was made for the rush is gone */
+    assert_int_equal(world.alive, 1); /* the boxes of the peak are gone */
     assert_pool(retired, 0);
-    /* No caller waits: no box is started, however slow that is. */
+    /* No caller waits: no box is started, even if this one takes long. */
     world_ask(&caller);
     world_run_ms(1000);
     caller.box->busy = true;

@@ -47,7 +47,7 @@ TEST(the_order_is_fixed)
     input.skill = "S";
     input.context_pack = "[1]";
     prepare_turn(&preparation, &input);
-    message_list_release(&history); /* nothing of it is borrowed */
+    message_list_release(&history); /* it borrows no memory of it */
     assert_order(&preparation, "system:prompt, system:runtime metadata, system:memory, system:project instructions, "
                                "user:history, assistant:history, "
                                "tool:history, system:context pack, system:skill, user:user message");

@@ -359,7 +359,7 @@ TEST_WITH(limits_are_blamed, set_up, tear_down)
     assert_true(it.end.over_limit);
 }
 
-/* Where no sandbox is around it, a program that kills its launcher is found by its name. */
+/* Without a sandbox, a program that kills its launcher is found by its name. */
 TEST_WITH(leftovers_without_their_launcher, set_up, tear_down)
 {
     CLEANUP(free) char *name = xasprintf("test-process-%d", (int)getpid());
@@ -439,7 +439,7 @@ TEST_WITH(on_the_users_terminal, set_up, tear_down)
     struct process_spec spec = {.argv = ARGV("sh", "-c", "exit 3"), .open = PROCESS_TERMINAL};
     assert_int_equal(process_run_in_terminal(&spec, &end, &err), 0);
     assert_int_equal(end.exit_code, 3);
-    spec.argv = ARGV("sh", "-c", "kill -INT $$"); /* the process hears it, we do not */
+    spec.argv = ARGV("sh", "-c", "kill -INT $$"); /* the process gets it, we do not */
     assert_int_equal(process_run_in_terminal(&spec, &end, &err), 0);
     assert_int_equal(end.signum, SIGINT);
     sigaction(SIGINT, NULL, &after);

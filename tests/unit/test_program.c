@@ -149,7 +149,7 @@ PROGRAM_TEST(time_is_limited)
 
 PROGRAM_TEST(no_process_outlives_the_program)
 {
-    /* In another session, twice removed, deaf. */
+    /* In another session, two generations down, ignoring SIGTERM. */
     program_rig_sh(
         &rig,
         "setsid sh -c 'trap \"\" TERM HUP; sleep 98761.$MARK & sleep 98761.$MARK' & (setsid sleep 98761.$MARK &) ; "
@@ -184,7 +184,7 @@ PROGRAM_TEST(nothing_is_left_without_a_launcher)
                               .timeout_ms = 500});
     assert_true(rig.result.end.timed_out);
     assert_int_equal(program_rig_count("sleep 98772"), 0);
-    /* One that stops it again and again. */
+    /* A program that stops its launcher again and again. */
     run((struct program_spec){
         .cmd = "sh",
         .args = ARGS("-c", "p=$PPID; setsid sh -c \"while :; do kill -STOP $p; done\" & exec sleep 98773.$MARK"),
@@ -193,7 +193,7 @@ PROGRAM_TEST(nothing_is_left_without_a_launcher)
     assert_int_equal(program_rig_count("sleep 98773"), 0);
 }
 
-/* However many there are. */
+/* Any number of them. */
 PROGRAM_TEST(many_are_left)
 {
     program_rig_sh(&rig, "i=0; while [ $i -lt 100 ]; do setsid sleep 98774.$MARK & i=$((i+1)); done; sleep 0.5");
@@ -484,7 +484,7 @@ PROGRAM_TEST(modes_of_files_stay)
     assert_string_equal(rig.result.out.buf, "0\n");
 }
 
-/* Nothing is hidden by going down in many places. */
+/* Descending in many places hides no usage. */
 PROGRAM_TEST(deep_branches_are_watched)
 {
     rig.ws->policy.max_disk_bytes = 4 << 20;
@@ -524,7 +524,7 @@ static void never_told(void *user, const char *why)
     fail();
 }
 
-/* Program and workspace may go while a thread counts. */
+/* Program and workspace may end while a thread counts. */
 PROGRAM_TEST(counting_delays_no_program)
 {
     struct err err = ERR_INIT;

@@ -126,7 +126,7 @@ TEST_WITH(signals_without_a_line, NULL, end)
 }
 
 /* With a line to us the engine may speak on the way, too. */
-TEST_WITH(an_engine_that_warns, NULL, end)
+TEST_WITH(a_warning_of_the_engine_is_no_failure, NULL, end)
 {
     open_with("warns");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "echo err >&2")});
@@ -135,7 +135,7 @@ TEST_WITH(an_engine_that_warns, NULL, end)
 }
 
 /* Bytes are bytes: a NUL before the word does not hide it. */
-TEST_WITH(a_word_behind_anything, NULL, end)
+TEST_WITH(a_nul_byte_does_not_hide_the_report, NULL, end)
 {
     open_with("binary");
     run((struct program_spec){.cmd = "sh", .args = ARGS("-c", "exit 6")});

@@ -121,7 +121,7 @@ TEST(input_has_its_own_role_and_no_control_sequences)
     program_lines_release(&text);
 }
 
-/* Characters come whole: only what steers is cut anywhere. */
+/* Characters arrive whole: only control sequences are cut anywhere. */
 static void check_whole(const char *printed, const char *want)
 {
     struct program_lines text;

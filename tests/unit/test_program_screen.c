@@ -144,7 +144,7 @@ SCREEN_TEST(colors_marks_and_the_cursor_reach_the_canvas)
     canvas_release(&canvas);
 }
 
-/* libvterm alone would loop for ever at the first one. */
+/* libvterm alone would loop forever at the first one. */
 SCREEN_TEST(repeated_characters_are_bounded)
 {
     print("\033[?1049h\033[b\033[5b\033[1;1H-\033[3bx\033[2;1H\303\251\033[b");

@@ -256,7 +256,7 @@ TEST(hooks_path)
     }
 }
 
-/* However long the file is that names the folder. */
+/* A file that names the folder may have any length. */
 TEST(a_long_git_file)
 {
     struct fixture f;
@@ -267,7 +267,7 @@ TEST(a_long_git_file)
     release(&f);
 }
 
-/* A place that becomes one while the question is open: the yes was to another one. */
+/* A path that becomes protected while the question is open: the approval was for another one. */
 TEST(a_place_that_becomes_protected)
 {
     struct fixture f;
@@ -287,7 +287,7 @@ TEST(a_place_that_becomes_protected)
     release(&f);
 }
 
-/* What the arguments of a call without files name. */
+/* The paths in the arguments of a call without files. */
 
 static char *named_by(const struct beneath *root, const char *arguments)
 {
@@ -371,7 +371,7 @@ TEST(protected_paths_in_arguments_are_found)
     release(&f);
 }
 
-/* A bound that is passed counts as naming one; long texts are no paths, unless tidying makes them short. */
+/* A path above a limit counts as protected; long texts are no paths, unless normalizing makes them short. */
 TEST(bounds)
 {
     struct fixture f;

@@ -81,7 +81,7 @@ TEST(scores_are_bm25)
     rank_free(rank);
 }
 
-TEST(nothing_scores_nothing)
+TEST(no_match_scores_zero)
 {
     struct rank *rank = rank_new("apple");
     assert_int_equal(add(rank, ""), 0);
@@ -105,7 +105,7 @@ TEST(a_word_of_every_document_still_counts_a_little)
     rank_free(rank);
 }
 
-TEST(the_most_telling_word_is_found)
+TEST(the_word_with_the_highest_score_is_found)
 {
     const char *text = "the license of the thing\nand here is parse_line\n";
     struct rank *rank = rank_new("fix the parse_line");

@@ -126,7 +126,7 @@ TEST_WITH(a_flood_is_bounded_by_time, begin, end)
     int64_t began = loop_now_us(loop);
     for (int i = 0; i < 100; i++) {
         flood(10000);
-        loop_run(loop); /* until it is told */
+        loop_run(loop); /* until it is reported */
     }
     assert_int_equal(pieces, 101);
     int64_t seconds = (loop_now_us(loop) - began) / 1000000;

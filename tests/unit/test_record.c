@@ -88,7 +88,7 @@ TEST(too_long_line_is_reported_and_the_next_is_read)
     record_reader_release(&reader);
 }
 
-TEST(text_comes_back_as_it_was)
+TEST(text_round_trips)
 {
     static const char bytes[] = "a\n\\\n\\n\\\\ \0\xff end";
     CLEANUP(arena) struct arena arena = ARENA_INIT;

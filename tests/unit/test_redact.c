@@ -39,7 +39,7 @@ static void check_json(const char *text, const char *expected)
         assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
 }
 
-TEST_WITH(nothing_is_found_without_secrets_and_short_values_are_none, NULL, forget)
+TEST_WITH(without_secrets_nothing_is_found_and_short_values_are_refused, NULL, forget)
 {
     assert_false(redact_any());
     check("sk-live-0123456789", "sk-live-0123456789");
@@ -53,7 +53,7 @@ TEST_WITH(nothing_is_found_without_secrets_and_short_values_are_none, NULL, forg
     check("12345678", "12345678");
 }
 
-TEST_WITH(values_are_replaced_wherever_they_stand, NULL, forget)
+TEST_WITH(values_are_replaced_at_every_position, NULL, forget)
 {
     redact_add("API_KEY", "sk-live-0123456789");
     redact_add("LONGER", "sk-live-0123456789-abc");
@@ -134,7 +134,7 @@ TEST_WITH(hex_digits_are_found, NULL, forget)
     check("x 73 6B 2D 6C 69 76 65 2D FF y", "x [secret KEY] y");
 }
 
-/* "user:sk-live-0123456789" and the like: the digits at the ends are made of the neighbors too and may stay. */
+/* "user:sk-live-0123456789" and similar: the first and last digits depend on the neighbors too and may stay. */
 TEST_WITH(values_inside_base64_are_found, NULL, forget)
 {
     redact_add("KEY", "sk-live-0123456789");

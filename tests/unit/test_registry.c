@@ -142,7 +142,7 @@ TEST(builtin_tools_are_all_accepted)
     registry_free(registry);
 }
 
-TEST(one_that_is_removed_leaves_the_others)
+TEST(removing_a_tool_keeps_the_others)
 {
     static const char *const names[] = {"read_file", "list_dir", "web_search"};
     struct err err = ERR_INIT;

@@ -85,7 +85,7 @@ TEST(rows_that_may_change_are_matched_again)
     numbers.asked = 0;
     row_filter_look(&sift, &rows, 100);
     assert_int_equal(numbers.asked, 0);
-    /* It did: what was settled when it was looked at stays, even when more is settled by now. */
+    /* Rows that were settled when they were matched stay as they are; more are settled now. */
     rows = rows_of(&numbers, 20, 20, 2);
     row_filter_look(&sift, &rows, 100);
     assert_int_equal(numbers.asked, 12);

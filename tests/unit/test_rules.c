@@ -1,4 +1,4 @@
-/* Tests of what answers a proposal: the mode, permissions of the session, or the recording. */
+/* Tests of the automatic answers to a proposal: the mode, rules of the session, or the recording. */
 
 #include "base/beneath.h"
 #include "base/mem.h"
@@ -117,7 +117,7 @@ RULES_TEST(a_rule_without_a_path_covers_calls_that_show_no_file)
     rules_allow(rules, "foreign", NULL);
     assert_int_equal(judge(rules, "c", "foreign", nothing), DECISION_APPROVED);
     assert_int_equal(judge(rules, "c", "other", nothing), DECISION_NONE);
-    assert_int_equal(judge(rules, "c", "foreign", set), DECISION_NONE); /* a diff is looked at */
+    assert_int_equal(judge(rules, "c", "foreign", set), DECISION_NONE); /* the diff is checked */
     assert_false(rules_revoke(rules, "foreign", "two.txt"));
     assert_true(rules_revoke(rules, "foreign", NULL));
     assert_false(rules_revoke(rules, "foreign", NULL));
@@ -153,7 +153,7 @@ RULES_TEST(permissions_are_listed_in_order_and_shrink)
     rules_allow(rules, "foreign", NULL);
     rules_allow(rules, "edit_file", "a.txt");
     rules_allow(rules, "foreign", "b.txt");
-    rules_allow(rules, "write_file", "a.txt"); /* is there already */
+    rules_allow(rules, "write_file", "a.txt"); /* exists already */
     check_listed(rules, "write_file a.txt, foreign, edit_file a.txt, foreign b.txt");
     assert_false(rules_revoke(rules, "write_file", "b.txt"));
     assert_false(rules_revoke(rules, "write_file", NULL));
@@ -162,7 +162,7 @@ RULES_TEST(permissions_are_listed_in_order_and_shrink)
     check_listed(rules, "write_file a.txt, foreign, foreign b.txt");
     rules_forget(rules, "foreign");
     check_listed(rules, "write_file a.txt");
-    rules_forget(rules, "nobody");
+    rules_forget(rules, "unknown");
     check_listed(rules, "write_file a.txt");
     rules_allow(rules, "foreign", NULL);
     check_listed(rules, "write_file a.txt, foreign");
@@ -196,7 +196,7 @@ RULES_TEST(recorded_answers_come_first_and_in_order)
     rules_free(rules);
 }
 
-TEST(names_of_modes)
+TEST(modes_have_names)
 {
     assert_int_equal(rule_mode_from_name("ask"), RULES_ASK);
     assert_int_equal(rule_mode_from_name("deny"), RULES_DENY);

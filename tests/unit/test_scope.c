@@ -89,7 +89,7 @@ static int end(void **state)
 TEST_WITH(a_scope_is_used_only_if_systemd_run_works, begin, end)
 {
     put_program(true_one);
-    assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD); /* however well systemd-run would answer */
+    assert_int_equal(state_in_child(), SCOPE_NO_SYSTEMD); /* although systemd-run would succeed */
     listen_there();
     assert_int_equal(state_in_child(), SCOPE_WORKS);
     const char *const wrong[] = {naive, eager, failing};

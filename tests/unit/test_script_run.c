@@ -8,7 +8,7 @@
 #include "support/test.h"
 #include <stdio.h>
 
-/* ---- how it ends ---- */
+/* ---- ends ---- */
 
 TEST_WITH(result_ends_it, script_run_rig_set_up, script_run_rig_tear_down)
 {

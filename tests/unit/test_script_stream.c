@@ -8,7 +8,7 @@
 #include "support/script_run_rig.h"
 #include "support/test.h"
 
-/* ---- what is skipped ---- */
+/* ---- skipped lines ---- */
 
 TEST_WITH(skips_foreign_events, script_run_rig_set_up, script_run_rig_tear_down)
 {

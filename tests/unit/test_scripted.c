@@ -14,7 +14,7 @@ struct fixture {
     struct journal_reader *reader;
     struct provider *model;
 
-    struct model_listener listener; /* what came back */
+    struct model_listener listener; /* its replies */
     struct strbuf text, thinking;   /* of the deltas */
     size_t deltas, dones;
     int64_t done_us, last_delta_us;
@@ -123,7 +123,7 @@ static const char full[] = STARTED
     "{\"seq\":5,\"t\":8,\"turn\":2,\"type\":\"turn.started\",\"prompt\":\"two\"}\n"
     "{\"seq\":6,\"t\":9,\"turn\":2,\"type\":\"model.responded\",\"step\":1,\"text\":\"Again.\"}\n";
 
-TEST(answers_come_as_recorded)
+TEST(answers_are_played_as_recorded)
 {
     struct fixture f;
     start(&f, full, 0);
@@ -167,7 +167,7 @@ TEST(answers_come_as_recorded)
     stop(&f);
 }
 
-TEST(a_turn_has_its_own_answers)
+TEST(each_turn_has_its_own_answers)
 {
     struct fixture f;
     start(&f, full, 0);
@@ -195,7 +195,7 @@ TEST(hand_written_turns_are_counted)
     stop(&f);
 }
 
-TEST(bad_line_is_named_and_the_next_plays)
+TEST(bad_line_is_reported_and_the_next_answer_plays)
 {
     static const char *const bad[] = {
         "{\"type\":\"model.responded\",\"text\":5}\n",
@@ -278,7 +278,7 @@ TEST(without_deltas_the_text_comes_in_words)
     stop(&f);
 
     start(&f, STARTED TURN "{\"type\":\"model.responded\",\"text\":\"" LONG "\",\"latency_ms\":2000}\n", 1);
-    f.listener.delta = NULL; /* nobody wants them */
+    f.listener.delta = NULL; /* no listener for deltas */
     ask(&f, false);
     assert_int_equal(f.deltas, 0);
     stop(&f);

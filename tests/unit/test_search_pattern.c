@@ -96,7 +96,7 @@ TEST(expressions_match_characters_not_bytes)
     pattern_free(pattern);
 }
 
-TEST(malformed_bytes_match_nothing_and_hide_nothing)
+TEST(malformed_bytes_neither_match_nor_hide_matches)
 {
     expect_at("x.z", "x\xffz", -1);
     expect_at("\xef\xbf\xbd", "a\xff", -1);

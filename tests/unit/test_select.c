@@ -50,7 +50,7 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_WITH(off_gives_all_of_them, setup, teardown)
+TEST_WITH(without_selection_all_tools_are_offered, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -60,7 +60,7 @@ TEST_WITH(off_gives_all_of_them, setup, teardown)
         assert_ptr_equal(tools[i], &f->tools[i]);
 }
 
-TEST_WITH(few_are_not_chosen_from, setup, teardown)
+TEST_WITH(few_tools_are_all_offered, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;
@@ -90,7 +90,7 @@ TEST_WITH(at_most_twenty_five_by_default, setup, teardown)
     assert_ptr_equal(tools[23], &f->tools[30]);
 }
 
-TEST_WITH(nothing_to_go_by_gives_the_first, setup, teardown)
+TEST_WITH(without_words_the_first_tools_are_offered, setup, teardown)
 {
     struct fixture *f = *state;
     size_t count;

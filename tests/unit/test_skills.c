@@ -157,7 +157,7 @@ TEST_WITH(links_of_a_project, setup, teardown)
     assert_int_equal(skills.left_count, 1);
 }
 
-/* What was a folder when it was found may be a link when it is used. */
+/* A folder at the search may be a link at the staging. */
 TEST_WITH(a_folder_that_becomes_a_link, setup, teardown)
 {
     struct err err = ERR_INIT;
@@ -203,7 +203,7 @@ TEST_WITH(skills_are_staged, setup, teardown)
     assert_non_null(
         strstr(metadata, "\"skills\":{\"pdf\":{\"name\":\"pdf\",\"rel_path\":\"skills/pdf\",\"digest\":\""));
     assert_non_null(strstr(metadata, source));
-    /* Another content, fewer files: exactly the new tree is there. */
+    /* Other content, fewer files: exactly the new tree exists. */
     scratch_remove(&t.files, "skills/pdf/ref/form.md");
     scratch_write(&t.files, "skills/pdf/new.md", "new");
     assert_true(stage(NULL));

@@ -80,7 +80,7 @@ static void read_kept(const struct json *object, struct strbuf *whole)
     assert_true(artifact_store_get(store, ref + strlen("artifact://"), whole));
 }
 
-TEST_WITH(a_short_one_is_all_there, begin, end)
+TEST_WITH(short_output_is_complete, begin, end)
 {
     spool_add(&spool, "one\n", 4);
     spool_add(&spool, "two\n", 4);
@@ -90,8 +90,8 @@ TEST_WITH(a_short_one_is_all_there, begin, end)
     assert_int_equal(artifact_store_count(store, NULL), 0);
 }
 
-/* Little of the room stays unused, for every length between what fits and what is no longer kept. */
-TEST_WITH(the_room_is_used, begin, end)
+/* Almost all of the space is used, for every length between what fits and what is no longer kept. */
+TEST_WITH(all_space_is_used, begin, end)
 {
     static const size_t lines[] = {400, 3000, 100000};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
@@ -114,8 +114,8 @@ TEST_WITH(the_room_is_used, begin, end)
     }
 }
 
-/* Whatever the pieces, the text shown first came first. */
-TEST_WITH(the_beginning_is_the_beginning, begin, end)
+/* For any pieces, the text shown first came first. */
+TEST_WITH(the_first_bytes_are_kept, begin, end)
 {
     CLEANUP(strbuf) struct strbuf much = STRBUF_INIT, whole = STRBUF_INIT;
     for (int i = 0; i < 100000; i++)
@@ -174,7 +174,7 @@ TEST_WITH(without_a_store, begin, end)
     assert_null(json_get(object, "x_artifact"));
 }
 
-TEST_WITH(a_call_that_does_not_answer_keeps_nothing, begin, end)
+TEST_WITH(a_released_spool_stores_no_artifact, begin, end)
 {
     add_lines(20000);
     CLEANUP(free) char *folder = scratch_path(&scratch, "artifacts/s");

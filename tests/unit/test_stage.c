@@ -176,7 +176,7 @@ TEST_WITH(directories_are_copied, setup, teardown)
     assert_string_equal(lent[0].path, host);
     assert_string_equal(lent[0].place, "work/m");
     bind_mounts_free(lent, count);
-    /* Never on what a program put in its place, nor through a link. */
+    /* Never over a file that a program put there, nor through a link. */
     CLEANUP(free) char *moved = xasprintf("%s/moved", t.ws->path), *work = xasprintf("%s/work", t.ws->path);
     assert_int_equal(rename(work, moved) | symlink("moved", work), 0);
     bind_mounts_free(workspace_bind_mounts(t.ws, &count), count);
@@ -257,7 +257,7 @@ TEST_WITH(inputs_of_every_workspace, setup, teardown)
     assert_int_equal(access(path, R_OK), 0);
     assert_int_equal(workspace_cleanup(ws, &err), 0);
     workspace_free(ws);
-    assert_true(scratch_exists(&t.files, "inputs/data")); /* the link went, not what it points to */
+    assert_true(scratch_exists(&t.files, "inputs/data")); /* the link was replaced, not its target */
 }
 
 TEST_WITH(sparse_stays_sparse, setup, teardown)

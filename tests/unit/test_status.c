@@ -1,4 +1,4 @@
-/* Tests of the status line while a retry waits: it counts down, and shows when the model is asked again. */
+/* Tests of the status line while a retry waits: it counts down, and shows when the next attempt begins. */
 
 #include "app/status.h"
 #include "base/mem.h"
@@ -51,7 +51,7 @@ TEST(wait_for_a_model_that_failed_is_counted_down)
     shows(&session, 4000000, "working");
 }
 
-TEST(time_that_is_none_is_not_counted)
+TEST(invalid_delays_show_no_countdown)
 {
     static const char *const waits[] = {"null", "-5", "9223372036854775807", "9223372036854775"};
     for (size_t i = 0; i < COUNT_OF(waits); i++) {

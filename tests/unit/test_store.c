@@ -118,7 +118,7 @@ TEST(memory_is_found_by_words)
     store_close(store);
 }
 
-TEST(queries_are_never_syntax)
+TEST(queries_are_plain_text)
 {
     static const char *const queries[] = {
         "",

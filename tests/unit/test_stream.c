@@ -47,7 +47,7 @@ static void heard(struct rig *rig, const char *expected)
     strbuf_reset(&rig->sink.out);
 }
 
-TEST(lines_are_events)
+TEST(lines_become_events)
 {
     struct rig rig;
     rig_init(&rig);

@@ -19,7 +19,7 @@ TEST(ids_are_used_once)
     check_id(&turn, "a", "a");
     check_id(&turn, "b", "b");
     check_id(&turn, "a", "a#2");
-    check_id(&turn, "a#3", "a#3"); /* somebody else's variant */
+    check_id(&turn, "a#3", "a#3"); /* a variant of another call */
     check_id(&turn, "a", "a#4");
     check_id(&turn, "a#2", "a#2#2");
     check_id(&turn, "a", "a#5");

@@ -101,7 +101,7 @@ TEST(roles_have_names_and_parents)
     }
 }
 
-TEST(mistakes_name_their_line)
+TEST(errors_name_their_line)
 {
     refuses("text default\ndiff.ad green\n", 2, "did you mean diff.add?");
     refuses("\n\ntext gren", 3, "did you mean green?");
@@ -124,7 +124,7 @@ TEST(mistakes_name_their_line)
     assert_int_equal(err.line, 1);
 }
 
-TEST(shipped_themes_say_everything_that_matters)
+TEST(important_roles_of_shipped_themes_stand_out)
 {
     for (size_t i = 0; i < COUNT_OF(shipped); i++) {
         struct theme theme = load_shipped(shipped[i]);
@@ -172,8 +172,8 @@ TEST(colors_of_the_painted_themes_can_be_read)
             double a = luminance(style->fg);
             double b = luminance(style->bg);
             double contrast = a > b ? (a + 0.05) / (b + 0.05) : (b + 0.05) / (a + 0.05);
-            /* Lines and what is dropped or merely a gap may step back; nothing else goes below what WCAG asks of large
-             * text, and what is read goes well above. */
+            /* Lines, discarded hunks and gaps may be dim; everything else has at least the contrast that WCAG requires
+             * of large text, and body text much more. */
             bool quiet = look == LOOK_FRAME || look == LOOK_DIFF_DISCARDED || look == LOOK_WAVE_GAP ||
                          look == LOOK_TIMELINE || look == LOOK_DIFF_GUTTER || look == LOOK_WAVE_HELD;
             if (contrast < (quiet ? 1.6 : 3.0))
@@ -259,7 +259,7 @@ TEST_WITH(themes_are_loaded_by_name, make_home, drop_home)
     assert_string_equal(all.buf, "broken default high-contrast light mine mono solarized ");
 }
 
-TEST_WITH(the_environment_chooses_a_theme, make_home, drop_home)
+TEST_WITH(the_environment_selects_a_theme, make_home, drop_home)
 {
     struct theme theme;
     struct err err = ERR_INIT;

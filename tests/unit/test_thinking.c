@@ -24,7 +24,7 @@ TEST(token_budgets)
     assert_int_equal(thinking_tokens(THINKING_HIGH), 5000);
 }
 
-TEST(an_error_makes_it_look_back_once)
+TEST(an_error_causes_one_reflection)
 {
     struct thinking thinking;
     thinking_init(&thinking, THINKING_LOW);
@@ -36,7 +36,7 @@ TEST(an_error_makes_it_look_back_once)
     assert_false(thinking_should_reflect(&thinking));
 }
 
-TEST(the_level_and_the_switch_are_obeyed)
+TEST(the_level_and_the_switch_apply)
 {
     struct thinking thinking;
     thinking_init(&thinking, THINKING_OFF);

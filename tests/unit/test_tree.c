@@ -265,7 +265,7 @@ TEST_WITH(copy_tree, setup, teardown)
     CLEANUP(free) char *names = scratch_list(&files, "to");
     assert_string_equal(names, "big broken f sub");
 
-    /* Into a folder inside itself: once, not for ever. */
+    /* Into a folder inside itself: once, not endlessly. */
     if (file_copy_tree("from", "from/copy", &err))
         fail_msg("%s", err.text);
     assert_content("from/copy/f", "content");

@@ -178,7 +178,7 @@ TEST_WITH(links_are_not_followed, setup, teardown)
     }
 }
 
-TEST_WITH(stop_leaves_every_folder, setup, teardown)
+TEST_WITH(stopping_closes_every_folder, setup, teardown)
 {
     static const char *const names[] = {"a/b/c/d", "a/b/c/e", "z"};
     make_files(names, COUNT_OF(names));
@@ -204,7 +204,7 @@ TEST_WITH(without_denied_the_walk_fails, setup, teardown)
 }
 
 /* Root can enter any folder, so only the modes matter. */
-TEST_WITH(shut_folders, setup, teardown)
+TEST_WITH(closed_folders_are_walked, setup, teardown)
 {
     scratch_write(&files, "shut/listed/f", "x");
     scratch_chmod(&files, "shut/listed", 0400);
@@ -274,7 +274,7 @@ TEST_WITH(deep_trees_are_walked, setup, teardown)
 }
 
 /* Folders that the walk closed meanwhile get their modes back too. */
-TEST_WITH(deep_and_shut, setup, teardown)
+TEST_WITH(deep_closed_folders_are_walked, setup, teardown)
 {
     int bottom = make_deep(300, 3, 0);
     struct record r = {0};

@@ -81,7 +81,7 @@ TEST(rows_are_the_same_forward_and_back)
     }
 }
 
-/* Time held at a question and idle time at a gate are no time of the axis. */
+/* Time held at a question and idle time at a gate are not on the axis. */
 TEST(axis_leaves_out_holds)
 {
     struct err err = ERR_INIT;
@@ -100,7 +100,7 @@ TEST(axis_leaves_out_holds)
     journal_reader_free(reader);
 }
 
-/* A call that asks twice was held twice: neither time is time that it ran. */
+/* A call with two questions was held twice: neither time counts as running. */
 TEST(a_question_that_comes_again_counts_too)
 {
     struct err err = ERR_INIT;

@@ -414,7 +414,7 @@ TEST_WITH(http_posts_a_body_with_headers, setup, teardown)
 TEST_WITH(http_streams, setup, teardown)
 {
     struct fixture *f = *state;
-    f->server.drips = true; /* nobody is connected yet */
+    f->server.drips = true; /* before any connection */
     answers(f, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
     request(f, &(struct http_request){.limit = 7});
     loop_run(f->loop);

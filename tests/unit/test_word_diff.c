@@ -84,7 +84,7 @@ TEST(long_lines)
     assert_false(word_diff_lines(old.buf, old.len, new.buf, new.len, &removed, &added));
 }
 
-/* However many differences there are, the spans stay within their array and cover the last one. */
+/* For any number of differences, the spans stay within their array and cover the last one. */
 TEST(many_spans)
 {
     CLEANUP(strbuf) struct strbuf old = STRBUF_INIT;

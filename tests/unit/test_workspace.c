@@ -233,7 +233,7 @@ TEST_WITH(closed_folders_are_counted, be_nobody, be_root_again)
     set_mode(ws, "work/listed", 0400); /* names can be had, sizes cannot */
     set_mode(ws, "work", 0);
     set_mode(ws, ".", 0);
-    /* A program that runs finds everything as it left it. */
+    /* A running program finds all folders unchanged. */
     assert_int_equal(disk_count(beneath_fd(ws->root)).bytes, empty + 1500);
     assert_int_equal(mode_of(ws, ""), 0);
     set_mode(ws, "", 0700);
@@ -262,7 +262,7 @@ TEST_WITH(closed_folders_are_counted, be_nobody, be_root_again)
 }
 
 /* A program may replace a folder of ours with a link: nothing is created at its target, and no failure is permanent. */
-TEST_WITH(links_in_the_way_go, setup, teardown)
+TEST_WITH(links_in_place_of_folders_are_replaced, setup, teardown)
 {
     struct err err = ERR_INIT;
     struct stat st;
@@ -316,7 +316,7 @@ TEST_WITH(deep_folders_are_counted, setup, teardown)
     workspace_free(ws);
 }
 
-/* Folders in folders, and at the end some that are shut, with a file in each. */
+/* Nested folders, the last ones without permissions, with a file in each. */
 static void make_deep(int root, const char *name, int depth, int size)
 {
     assert_int_equal(mkdirat(root, name, 0755), 0);
@@ -341,7 +341,7 @@ static void make_deep(int root, const char *name, int depth, int size)
     close(folder);
 }
 
-/* However many of them there are. */
+/* For any number of them. */
 TEST_WITH(many_that_are_deep_are_counted, setup, teardown)
 {
     struct err err = ERR_INIT;
@@ -393,7 +393,7 @@ TEST(entries_are_limited)
                                   "\"max_disk_mb\" in the config file)");
 }
 
-TEST_WITH(layout_in_the_way, setup, teardown)
+TEST_WITH(files_in_place_of_folders_are_reported, setup, teardown)
 {
     struct err err = ERR_INIT;
     char *paths[LAYOUT_DIRS];

@@ -305,7 +305,7 @@ TEST(of_a_long_program_the_end_is_read)
     assert_true(shown.earlier);
     assert_int_equal(program_lines_count(&shown.screen.lines), PROGRAM_LINES_MAX);
     assert_string_equal(program_lines_line(&shown.screen.lines, PROGRAM_LINES_MAX - 1)->text, "2999");
-    assert_true(shown.screen.lines.dropped < 100); /* what cannot be shown was not even read */
+    assert_true(shown.screen.lines.dropped < 100); /* invisible output was not even read */
     program_text_release(&shown);
     look_release(&look);
 }
@@ -333,7 +333,7 @@ TEST(lines_that_leave_are_counted)
     assert_int_equal(program_text_update(&shown, &look.view, 0, 24, 80), 0);
     look_at(&look, 2050); /* a recording that moves back starts again */
     assert_int_equal(program_text_update(&shown, &look.view, 0, 24, 80), 0);
-    look_at(&look, 5000); /* nothing that was there is there any more */
+    look_at(&look, 5000); /* every earlier row is gone */
     assert_int_equal(program_text_update(&shown, &look.view, 0, 24, 80), SIZE_MAX);
     program_text_release(&shown);
     look_release(&look);
@@ -361,7 +361,7 @@ TEST(the_program_of_a_call_is_found)
     look_release(&look);
 }
 
-/* The one that was shown last, one that waits, the newest that runs, the newest. */
+/* The program that was shown last, one that waits, the newest running one, the newest. */
 TEST(a_program_that_runs_is_shown_again)
 {
     struct shown look;

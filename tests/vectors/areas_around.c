@@ -1,4 +1,4 @@
-/* Areas of what stands around the loop of a turn: thinking, preparing, reflecting, finalizing. */
+/* Runs the vectors of what surrounds the loop of a turn: thinking, preparing, reflecting, finalizing. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -57,7 +57,7 @@ static int64_t wall_of_date(struct vector *v, const char *date)
     return (int64_t)timegm(&day) * 1000000;
 }
 
-/* `history`: as many messages, user and assistant in turn. */
+/* `history`: a list of this many messages, user and assistant alternating. */
 static void make_history(struct message_list *history, int64_t count)
 {
     message_list_init(history);
@@ -65,7 +65,8 @@ static void make_history(struct message_list *history, int64_t count)
         message_list_add(history, i % 2 ? ROLE_ASSISTANT : ROLE_USER, "said before");
 }
 
-/* What a message is for, in words of the vectors and in ours: equal, or one says a word more ("skill context"). */
+/* The purpose of a message, in words of the vectors and of Keyturn: equal, or one has an extra word ("skill context").
+ */
 static bool same_meaning(const char *want, const char *got)
 {
     size_t a = strlen(want), b = strlen(got);
@@ -152,7 +153,7 @@ void area_preparer(struct vector *v)
 
 /* ---- finalizer ---- */
 
-/* The steps that a case can name, as `failing_steps` or as collaborators that are not there. */
+/* The steps that a case can name in `failing_steps`, or as missing collaborators. */
 static const struct {
     const char *word, *collaborator;
 } steps[FINALIZE_STEP_COUNT] = {
@@ -178,7 +179,7 @@ static int step_called(void *data, enum finalize_step step, struct err *err)
     f->called[step]++;
     if (f->order_count < COUNT_OF(f->order))
         f->order[f->order_count++] = steps[step].word;
-    return f->fails[step] ? err_set(err, "told to fail") : 0;
+    return f->fails[step] ? err_set(err, "a failure of the test") : 0;
 }
 
 static int on_citations(void *data, struct err *err)
@@ -267,10 +268,10 @@ static void got_finalization(struct vector *v, const struct finalization *done)
     got_int(v, "web_shown", shown[1]);
     got_text(v, "text", done->text);
     got_text(v, "result_text", done->text);
-    got_bool(v, "raises", false); /* it has no way to: that we are here is the proof */
+    got_bool(v, "raises", false); /* it has no way to exit: reaching this line is the proof */
 }
 
-/* `tokens`: one finalization each, [input, output, cache read, cache written]; without them, one turn that used
+/* `tokens`: one finalization for each [input, output, cache read, cache written]; without them, one turn that used
  * some. */
 void area_finalizer(struct vector *v)
 {
@@ -311,8 +312,8 @@ void area_finalizer(struct vector *v)
 
 /* ---- reflection ---- */
 
-/* A turn in which a tool fails, so that the engine looks back: at the moment it does, `remaining_s` of the turn are
- * left (with `expired`, less than none), and `max_reflections` may be used. */
+/* Runs a turn in which a tool fails, so that the engine reflects. At that moment `remaining_s` of the turn are left
+ * (less than none with `expired`), and `max_reflections` may be used. */
 void area_reflection(struct vector *v)
 {
     struct turn_rig rig;
@@ -324,8 +325,8 @@ void area_reflection(struct vector *v)
     int64_t asked = 0;
     turn_rig_init(&rig);
     fake_tool_init(&fails, "fails", EFFECT_READ_ONLY);
-    fails.error = "told to fail";
-    /* The tool takes what is to be gone of the turn: at most 2 s, so that its own deadline stays out of it. */
+    fails.error = "a failure of the test";
+    /* The tool uses up the turn's time, at most 2 s, to stay within its own deadline. */
     fails.takes_ms = left_s < 0 ? 2000 : 1000;
     turn_rig_add_tool(&rig, &fails.tool);
     rig.config.thinking = THINKING_LOW;
@@ -336,7 +337,7 @@ void area_reflection(struct vector *v)
     if (says)
         fake_provider_reflection(rig.model)->text = says;
     if (model && strcmp(model, "raises") == 0)
-        fake_provider_reflection(rig.model)->error = "told to fail";
+        fake_provider_reflection(rig.model)->error = "a failure of the test";
     else if (model && strcmp(model, "times out") == 0)
         fake_provider_reflection(rig.model)->takes_us = -1;
     else if (model)

@@ -1,12 +1,12 @@
-/* confirm.flow: one call that wants to write, in a turn, with real files in a scratch folder.
+/* Runs confirm.flow: one call that wants to write, in a turn, with real files in a scratch folder.
  *
- * A case that names a built-in tool gets the built-in tool, with a counter around it; where it gives no arguments they
- * are made from the tool's own schema. Without a name, or with one that is not built in, a fake writes: one that
- * proposes and then writes itself, or, where no preview can be made, a foreign one that only asks in words.
+ * A case that names a built-in tool gets that tool, with a counter around it; missing arguments are made from its
+ * schema. Without a name, or with an unknown one, a fake tool writes: one that proposes and then writes itself, or, if
+ * no preview can be made, a foreign tool that asks in words only.
  *
- * The file of a case is "file.txt" unless its arguments name another. It holds `before` (null: it is not there), or
- * else what an edit presupposes, or else "original bytes". Who is asked says `answer` (yes, unless the case says no) to
- * the first question; to a second one, which no case has an answer to, no. */
+ * The file of a case is "file.txt" unless its arguments name another. It contains `before` (null: it does not exist),
+ * or the text that an edit requires, or "original bytes". The user gives `answer` (default: yes) to the first question,
+ * and denies a second one, for which no case has an answer. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -20,11 +20,11 @@
 #define FILE_NAME     "file.txt"
 #define FILE_BEFORE   "original bytes"
 #define FILE_AFTER    "other bytes\n"
-#define FILE_EXTERNAL "bytes of somebody else\n"
+#define FILE_EXTERNAL "bytes of another program\n"
 
 struct paragraph;
 
-/* A tool as it is, with a counter around it. */
+/* The real tool, with a counter around it. */
 struct counted {
     struct tool tool;
     const struct tool *real;
@@ -38,7 +38,7 @@ struct paragraph {
     struct fake_tool fake;
     struct counted counted[32];
     size_t counted_count;
-    struct checkpoints *store; /* of the rig, also while the harness has none */
+    struct checkpoints *store; /* of the rig, even if the case has no store */
 
     const char *tool, *path, *before, *after, *arguments;
     const char *answer, *reason, *external;
@@ -47,11 +47,11 @@ struct paragraph {
     atomic_int saved; /* checkpoints so far */
     atomic_int executions;
     atomic_int confirmed;          /* of them with confirm_write */
-    atomic_int saved_at_confirmed; /* checkpoints there were when it ran */
-    const char *asked_tool;        /* as the question named it */
+    atomic_int saved_at_confirmed; /* checkpoints when it ran */
+    const char *asked_tool;        /* the name in the question */
 
-    bool tool_writes;      /* it runs a second time, confirmed, to write; else what it proposed is committed */
-    bool allowed, applied; /* of the call that runs */
+    bool tool_writes;      /* it runs a second time, confirmed, to write; otherwise its proposal is committed */
+    bool allowed, applied; /* of the running call */
     int saved_before;
 };
 
@@ -81,7 +81,7 @@ static void add_counted(struct paragraph *flow, const struct tool *real)
     if (flow->counted_count > COUNT_OF(flow->counted))
         BUG("too many tools");
     *counted = (struct counted){.tool = *real, .real = real, .flow = flow};
-    if (real->work) { /* one that runs on the loop is left as it is: none of those write */
+    if (real->work) { /* a tool that runs on the loop is not wrapped: none of those write */
         counted->tool.work = counted_work;
         counted->tool.data = counted;
     }
@@ -96,7 +96,7 @@ static const struct tool *builtin(const char *name)
     return NULL;
 }
 
-/* The required arguments of a built-in tool, by what their names mean. */
+/* The required arguments of a built-in tool, by their names. */
 static const char *make_arguments(struct paragraph *flow, const struct tool *tool)
 {
     const struct {
@@ -119,7 +119,7 @@ static const char *make_arguments(struct paragraph *flow, const struct tool *too
     return arena_memdup0(&flow->v->arena, text.buf, text.len);
 }
 
-/* ---- the one who is asked ---- */
+/* ---- the user ---- */
 
 static void answer(struct turn_rig *rig, const struct question *question)
 {
@@ -130,21 +130,21 @@ static void answer(struct turn_rig *rig, const struct question *question)
     if (flow->external && !question->again)
         turn_rig_file(rig, flow->path, flow->external);
     if (flow->raises) {
-        /* Whoever is asked fails to say anything that counts: the answer is to another question. */
+        /* The user's answer does not count: it is for another question. */
         struct intent stray = answer_yes(question);
         stray.answer.digest = "none";
         if (engine_submit(rig->engine, &stray, &err) == 0)
             vector_fail(flow->v, "expected an answer to something else to be refused got it taken");
         return;
     }
-    flow->fake.output = NULL; /* what it answers when it runs again */
+    flow->fake.output = NULL; /* its result in the second run */
     if (!question->again && strcmp(flow->answer, "yes") == 0)
         turn_rig_say_yes(rig, question);
     else
         turn_rig_submit(rig, &no);
 }
 
-/* What a built-in tool proposed is committed for it: that is its second execution, also when it fails. */
+/* The proposal of a built-in tool is committed for it: that counts as its second execution, also if it fails. */
 static void count(struct sink *sink, const struct event *event, const struct session *session)
 {
     struct paragraph *flow = (struct paragraph *)((char *)sink - offsetof(struct paragraph, sink));
@@ -180,14 +180,14 @@ static void open_rig(struct paragraph *flow)
     flow->store = flow->rig.config.checkpoints;
     if (no_store)
         flow->rig.config.checkpoints = NULL;
-    if (in_flag(v, "checkpoint_fails")) { /* a plain file stands where the store wants its folder */
+    if (in_flag(v, "checkpoint_fails")) { /* a plain file takes the place of the store's folder */
         scratch_remove(&flow->rig.scratch, "checkpoints");
         scratch_write(&flow->rig.scratch, "checkpoints", "in the way");
     }
     flow->raises = in_flag(v, "callback_raises");
     if (flow->raises)
         flow->rig.config.ask_timeout_ms = 60000; /* a question that got no answer ends there */
-    if (in_is_null(v, "callback")) {             /* nobody is there to be asked */
+    if (in_is_null(v, "callback")) {             /* no user */
         rules_free(flow->rig.config.rules);
         flow->rig.config.rules = rules_new(RULES_ASK, false);
     }
@@ -221,7 +221,7 @@ static void read_files(struct paragraph *flow)
         turn_rig_file(&flow->rig, flow->path, flow->before);
 }
 
-/* Which tool runs, and with what. */
+/* Selects the tool and its arguments. */
 static void choose_tool(struct paragraph *flow)
 {
     struct vector *v = flow->v;
@@ -235,7 +235,7 @@ static void choose_tool(struct paragraph *flow)
     fake_tool_init(&flow->fake, name ? name : "writes", EFFECT_LOCAL_WRITE);
     fake_tool_on_pool(&flow->fake);
     flow->fake.asks = result ? FAKE_ASKS_NOTHING : foreign ? FAKE_ASKS_FIELD : FAKE_PROPOSES;
-    if (result) { /* what a foreign tool answers at first, which may be a way to ask */
+    if (result) { /* first answer of a foreign tool, which may be a request to confirm */
         json_write(&text, result, JSON_COMPACT);
         flow->fake.output = arena_memdup0(&v->arena, text.buf, text.len);
         strbuf_reset(&text);
@@ -253,7 +253,7 @@ static void choose_tool(struct paragraph *flow)
     flow->arguments = args ? arena_memdup0(&v->arena, text.buf, text.len) : make_arguments(flow, real);
 }
 
-/* The differences that were shown, one after the other; NULL when there was none to show. */
+/* The diffs of the questions, one after the other; NULL if no question had one. */
 static const char *shown_diff(struct paragraph *flow)
 {
     const struct event *proposed = turn_rig_event(&flow->rig, EVENT_WRITE_PROPOSED, 0);

@@ -1,4 +1,4 @@
-/* exec.tool: commands, sessions by name and their end, as the tools of a turn ask for them. */
+/* Runs exec.tool: commands, sessions by name and their end, as tools of a turn use them. */
 
 #include "areas.h"
 #include "base/loop.h"
@@ -14,7 +14,7 @@
 static struct program_rig rig;
 static struct exec *exec;
 static struct exec_options options;
-static const struct json *result; /* of the last call; NULL: it failed */
+static const struct json *result; /* of the last call; NULL if it failed */
 static struct err failure;
 
 static void on_result(void *user, const char *text)
@@ -106,7 +106,7 @@ static void take_steps(struct vector *v, const struct json *steps)
     }
 }
 
-/* Placeholders in the arguments, <id> among them: a session that reads what is typed. */
+/* Placeholders in the arguments; <id> stands for a session that reads input. */
 static const struct json *fill_args(struct vector *v, const struct json *args)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

@@ -1,7 +1,8 @@
-/* executor.run: scripts through the executor, against a harness that says what the case's stream says, in virtual time.
+/* Runs executor.run: scripts through the executor, against a fake harness that sends the stream of the case, in virtual
+ * time.
  *
- * A case is one run, or several: `runs` repeats it, `outcomes` names ways in which a run ends. What is expected is told
- * of the first; what is expected of every run is looked at in every run. */
+ * A case is one run, or several: `runs` repeats it, `outcomes` names ways to end. The expectations are compared with
+ * the first run; those about every run are checked in every run. */
 
 #include "areas.h"
 #include "base/loop.h"
@@ -73,7 +74,7 @@ static void on_done(void *user, struct script_result *take_result)
     loop_timer_stop(one->loop, &one->callback);
 }
 
-/* ---- what the case says ---- */
+/* ---- reading the case ---- */
 
 static const char **read_names(struct vector *v, const struct json *list)
 {
@@ -112,7 +113,7 @@ static void add_stream(struct vector *v, struct fake_channel *config)
         fake_channel_end(config, in_int(v, "eof_at_ms", 0));
 }
 
-/* One of `outcomes`: what the harness does so that the run ends like this. */
+/* One of `outcomes`: the stream of the harness for this ending. */
 static void add_outcome(struct vector *v, struct fake_channel *config, const char *outcome)
 {
     if (strcmp(outcome, "result") == 0 || strcmp(outcome, "success") == 0) {
@@ -166,7 +167,7 @@ static void release_one(struct one_run *one)
     loop_free(one->loop);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void got_at_least(struct vector *v, const char *name, int64_t value)
 {
@@ -247,7 +248,7 @@ static void got_every(struct vector *v, const struct one_run *runs, size_t count
     got_bool(v, "request_id_equals_result_id", same);
 }
 
-/* Whatever else is expected is a place within the result: "final_data.status", "logs_len". */
+/* Every other expectation is a path within the result: "final_data.status", "logs_len". */
 static void got_rest(struct vector *v, const struct one_run *one)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;

@@ -1,7 +1,6 @@
-/* harness.protocol: the real harness, spoken to over its pipes as a host does. A case is one script, several `runs` (or
- * `requests`), or lines for `stdin` as they are. What is expected is told of the first run; `first`, `second` and so on
- * are told of each, and what a host makes of a run is asked of the product's executor, which hears the same lines
- * again. */
+/* Runs harness.protocol: a host that speaks to the real harness over its pipes. A case is one script, several `runs`
+ * (or `requests`), or raw lines for `stdin`. The expectations are compared with the first run; `first`, `second` and so
+ * on with their run. For the result of a host, the product's executor gets the same lines. */
 
 #include "areas.h"
 #include "base/loop.h"
@@ -18,7 +17,7 @@
 #define TIMEOUT_S 10.0
 
 struct heard {
-    const char *id; /* that its events must carry; NULL: any */
+    const char *id; /* the id that its events must carry; NULL: any */
     const struct json **events;
     size_t count, room;
 };
@@ -36,7 +35,7 @@ static const struct json *first_of(const struct heard *run, const char *type)
     return NULL;
 }
 
-/* ---- what the case says ---- */
+/* ---- reading the case ---- */
 
 static const char *program_path(struct vector *v)
 {
@@ -65,11 +64,11 @@ static void set_up(struct vector *v, struct harness_rig *rig)
     }
 }
 
-/* What a request may hold; `tools` of a case are files, unless they are a list. */
+/* The members of a request; `tools` of a case are files, unless they are a list. */
 static const char *const request_members[] = {
     "execution_id", "script", "timeout", "named_timeout", "mode", "required_secrets", "tools", "files", NULL};
 
-/* A run of a case as a request line: what it does not say is as a host would say it. */
+/* A run of a case as a request line; missing members get the values that a host sends. */
 static const char *request_line(struct vector *v, const struct json *run, const char *id)
 {
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
@@ -93,7 +92,7 @@ static const char *request_line(struct vector *v, const struct json *run, const 
     return arena_memdup0(&v->arena, line.buf, line.len);
 }
 
-/* The id that the events of a run must carry; NULL where a request has none that could be carried. */
+/* The id that the events of a run must carry; NULL if the request has no valid one. */
 static const char *id_of(const struct json *run, const char *otherwise)
 {
     const struct json *id = json_get(run, "execution_id");
@@ -113,9 +112,9 @@ static const char *threads_script(struct vector *v)
                         (int)in_int(v, "events_each", 1), (int)in_int(v, "threads", 1));
 }
 
-/* ---- speaking ---- */
+/* ---- requests and events ---- */
 
-/* Hears all that is said until script_done. */
+/* Reads all messages until script_done. */
 static void hear_answer(struct vector *v, struct harness_rig *rig, const char *id, struct heard *run)
 {
     const struct json *event;
@@ -127,7 +126,7 @@ static void hear_answer(struct vector *v, struct harness_rig *rig, const char *i
             return;
         }
         if (strcmp(type_of(event), "log") == 0 && !json_str(json_get(event, "execution_id"), NULL))
-            continue; /* of no run: what was said while the tools were loaded */
+            continue; /* of no run: output while the tools were loaded */
         GROW(run->events, run->count, run->room);
         run->events[run->count++] = event;
     } while (strcmp(type_of(event), "script_done") != 0);
@@ -139,7 +138,7 @@ static void hear(struct vector *v, struct harness_rig *rig, const char *line, co
     hear_answer(v, rig, id, run);
 }
 
-/* What one text of `stdin` holds: lines, each of which is answered, or a part of one. */
+/* One text of `stdin`: lines, each of which gets an answer, or a part of a line. */
 static size_t hear_text(struct vector *v, struct harness_rig *rig, const char *text, struct heard *runs, size_t count)
 {
     harness_rig_send(rig, text, strlen(text));
@@ -198,7 +197,7 @@ static size_t hear_all(struct vector *v, struct harness_rig *rig, struct heard *
     return 1;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static const char *types_text(struct vector *v, const struct heard *run)
 {
@@ -217,7 +216,7 @@ static void on_done(void *user, struct script_result *take_result)
     *take_result = (struct script_result){0};
 }
 
-/* What the executor makes of the lines of a run. */
+/* The executor's result for the lines of a run. */
 static void got_host_data(struct vector *v, const struct heard *run)
 {
     struct script_result result = {0};
@@ -265,7 +264,7 @@ static void got_error(struct vector *v, const struct heard *run)
     got_has(v, "traceback_contains", json_str(json_get(error, "traceback"), ""));
 }
 
-/* A run by its number: the list of its types, or the first of them; its data, and its error. */
+/* The expectations of a run by its number: the list of its types, or the first of them; its data, and its error. */
 static void got_numbered(struct vector *v, const char *name, const struct heard *run)
 {
     const struct json *want = wants(v, name), *result = first_of(run, "final_result");
@@ -283,7 +282,7 @@ static void got_numbered(struct vector *v, const char *name, const struct heard 
         got_text(v, arena_printf(&v->arena, "%s_data", name), NULL);
 }
 
-/* All events of a type, each as an object of these members, or with one member as that itself. */
+/* All events of a type, each as an object of these members, or as the value of a single member. */
 static void got_events(struct vector *v, const char *name, const struct heard *run, const char *type,
                        const char *member, const char *other)
 {
@@ -324,7 +323,7 @@ static void got_run(struct vector *v, const struct heard *run)
     got_bool(v, "all_carry_execution_id", carried);
     got_bool(v, "executed", executed);
     got_int(v, "lines", (int64_t)run->count - 1); /* without script_done */
-    got_bool(v, "all_valid_json", true);          /* the rig takes nothing else */
+    got_bool(v, "all_valid_json", true);          /* the rig accepts no other members */
     got_text(v, "log_level", log ? json_str(json_get(log, "level"), NULL) : NULL);
     if (result)
         got_value(v, "final_data", json_get(result, "data"));
@@ -335,7 +334,7 @@ static void got_run(struct vector *v, const struct heard *run)
     got_error(v, run);
 }
 
-/* Whether it still serves. */
+/* Whether the harness still serves. */
 static bool is_alive(struct vector *v, struct harness_rig *rig)
 {
     struct heard run = {0};

@@ -1,4 +1,4 @@
-/* loop.invariants and latewrite.effects: whole turns through the engine, in virtual time. */
+/* Runs loop.invariants and latewrite.effects: whole turns through the engine, in virtual time. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define CALLS_MAX 64
-#define TOOL_S    5.0 /* cap of a tool that is to time out, where the case gives none: the shortest there is */
+#define TOOL_S    5.0 /* default limit of a tool that must time out: the shortest possible */
 
 static int64_t ms_of(double seconds)
 {
@@ -25,8 +25,8 @@ struct cast {
     struct turn_rig rig;
     struct fake_tool tools[CALLS_MAX];
     size_t tool_count;
-    struct fake_answer *answer; /* the one that makes the calls */
-    int64_t tool_ms;            /* what a call that goes well takes */
+    struct fake_answer *answer; /* the answer with the calls */
+    int64_t tool_ms;            /* duration of a successful call */
 };
 
 static struct fake_tool *add_tool(struct cast *cast, const char *name, enum effect effect)
@@ -38,8 +38,8 @@ static struct fake_tool *add_tool(struct cast *cast, const char *name, enum effe
     return tool;
 }
 
-/* A call that goes as the word says. Each has a tool of its own, so reads can share a wave; a duplicate repeats the
- * call of the newest "ok". */
+/* Adds a call with this outcome. Each has a tool of its own, so reads can share a wave; a duplicate repeats the newest
+ * "ok". */
 static void call_by_word(struct cast *cast, const char *word)
 {
     const char *name = arena_printf(&cast->v->arena, "tool_%zu", cast->answer->call_count);
@@ -57,7 +57,7 @@ static void call_by_word(struct cast *cast, const char *word)
     struct fake_tool *tool =
         add_tool(cast, name, strcmp(word, "denied write") == 0 ? EFFECT_LOCAL_WRITE : EFFECT_READ_ONLY);
     if (strcmp(word, "raises") == 0 || strcmp(word, "fails") == 0) {
-        tool->error = "told to fail";
+        tool->error = "a failure of the test";
     } else if (strcmp(word, "times out") == 0) {
         tool->tool.spec.timeout_s = TOOL_S;
         tool->takes_ms = ms_of(TOOL_S) * 2;
@@ -85,14 +85,14 @@ static void call_by_object(struct cast *cast, const struct json *call)
     if (!registry_find(cast->rig.config.registry, name)) {
         struct fake_tool *tool = add_tool(cast, name, effect_from_name(safety));
         tool->takes_ms = json_int(json_get(call, "takes_ms"), cast->tool_ms);
-        tool->error = json_bool(json_get(call, "fails"), false) ? "told to fail" : NULL;
+        tool->error = json_bool(json_get(call, "fails"), false) ? "a failure of the test" : NULL;
         turn_rig_add_tool(&cast->rig, &tool->tool);
     }
     fake_answer_call(cast->answer, json_str(json_get(call, "id"), NULL), name,
                      arena_printf(&cast->v->arena, "{\"n\":%zu}", cast->answer->call_count));
 }
 
-/* A number of calls that go well, or a list that says how each goes. */
+/* A number of successful calls, or a list of outcomes. */
 static void make_calls(struct cast *cast, const struct json *calls)
 {
     if (calls && calls->type == JSON_NUMBER)
@@ -118,9 +118,9 @@ static void make_model(struct cast *cast)
         vector_fail(v, "expected a model the runner understands got input.model = %s", model);
     if (loop && strcmp(loop, "raises") != 0)
         vector_fail(v, "expected a loop the runner understands got input.loop = %s", loop);
-    /* Nothing throws in C: what ends the loop from within is a model that fails for good. */
+    /* C has no exceptions: the failure inside the loop is a model that fails for good. */
     if (loop || (model && strcmp(model, "raises") == 0))
-        cast->answer->error = "told to fail";
+        cast->answer->error = "a failure of the test";
 }
 
 static void set_limits(struct cast *cast)
@@ -129,7 +129,7 @@ static void set_limits(struct cast *cast)
     struct vector *v = cast->v;
     limits->steps = in_int(v, "max_steps", limits->steps);
     limits->wall_s = in_num(v, "timeout_s", limits->wall_s);
-    /* A case that says nothing of tool calls is not about their limit. */
+    /* A case without tool calls is not about their limit. */
     if (in_has(v, "max_tool_calls"))
         limits->tool_calls = in_int(v, "max_tool_calls", 0);
     else if (!in_has(v, "max_steps"))
@@ -137,7 +137,7 @@ static void set_limits(struct cast *cast)
     cast->rig.config.parallel = in_bool(v, "parallel_enabled", true);
 }
 
-/* The parts of a turn that `order` can name, by the events that tell of them. */
+/* The parts of a turn that `order` can name, by their events. */
 static const struct {
     const char *name;
     enum event_type type;
@@ -155,7 +155,7 @@ static const struct event *first_of_part(const struct turn_rig *rig, const char 
     return NULL;
 }
 
-/* "same as calls": of the messages; a list: the parts it names, each there and one after the other. */
+/* "same as calls": the order of the messages; a list: the named parts, each present and in this order. */
 static void got_order(struct cast *cast, const char *message_order)
 {
     struct vector *v = cast->v;
@@ -204,7 +204,7 @@ static void got_turn(struct cast *cast, int64_t turns)
     got_int(v, "generations", (int64_t)fake_provider_steps(rig->model));
     got_int(v, "executed", (int64_t)turn_rig_count(rig, EVENT_TOOL_STARTED));
     got_int(v, "denied", count_finished(rig, "denied"));
-    /* Ended by a budget when the time of the turn was up. */
+    /* Ended by a budget when the turn's time was up. */
     got_bool(v, "timed_out",
              end && strcmp(end->turn_finished.status, "budget") == 0 &&
                  end->turn_finished.elapsed_ms >= ms_of(rig->config.limits.wall_s));
@@ -234,7 +234,7 @@ void area_loop_invariants(struct vector *v)
     memcpy(&before, &cast->rig.config, sizeof(before));
     for (int64_t i = 0; i < turns; i++)
         turn_rig_turn(&cast->rig, "do it");
-    /* Words of memory that differ: more than none means that something was changed. */
+    /* Counts the changed words of memory: the test fails if any changed. */
     for (size_t i = 0; i < sizeof(before) / sizeof(uintptr_t); i++)
         changed += memcmp((char *)&before + i * sizeof(uintptr_t), (char *)&cast->rig.config + i * sizeof(uintptr_t),
                           sizeof(uintptr_t)) != 0;
@@ -249,23 +249,23 @@ void area_loop_invariants(struct vector *v)
 
 #define LATE_FILE   "file.txt"
 #define LATE_BEFORE "original bytes\n"
-#define NEXT_CALL   "next" /* only lets thinking have its say; no part of the case */
+#define NEXT_CALL   "next" /* lets thinking run; not part of the case */
 
-/* A turn with a tool that may come back too late. What it brings then is made as tempting as can be: a long output with
- * a source (a result, an artifact, a citation), and in a second run an error (which thinking would count). */
+/* A turn with a tool that may return too late. Its result is made as useful as possible: a long output with a source (a
+ * result, an artifact, a citation), and in a second run an error (which thinking would count). */
 struct late {
     struct vector *v;
     struct turn_rig rig;
     struct sink sink;
     struct fake_tool tool, next;
     const char *late_output, *late_error;
-    int64_t back_in_turn; /* the tool comes back in this turn; 0: by its own time */
+    int64_t back_in_turn; /* the tool returns in this turn; 0: after its own time */
     int64_t turn;
 
-    const char *answer; /* NULL: the tool does not ask */
+    const char *answer; /* NULL: the tool needs no approval */
     int64_t answer_us;
     struct loop_timer answer_timer;
-    char *ask, *digest; /* of the question, to be answered whatever became of it */
+    char *ask, *digest; /* of the question, for an answer even after it closed */
 };
 
 struct late_facts {
@@ -282,7 +282,7 @@ static void give_late_answer(struct loop_timer *timer)
                                        .digest = late->digest,
                                        .decision = {.kind = yes ? DECISION_APPROVED : DECISION_DENIED}}};
     struct err err = ERR_INIT;
-    /* Refused when the question is no longer open: that is the point of some cases. */
+    /* Refused if the question is closed: some cases test that. */
     if (engine_submit(late->rig.engine, &answer, &err) < 0 && engine_question(late->rig.engine))
         vector_fail(late->v, "expected an answer to the open question got it refused: %s", err.text);
 }
@@ -328,7 +328,7 @@ static void read_tool(struct late *late)
     fake_tool_init(&late->next, "next", EFFECT_READ_ONLY);
     late->tool.tool.spec.timeout_s = cap_s;
     late->tool.tool.spec.no_retry_on_timeout = !json_bool(json_get(metadata, "retry_on_timeout"), true);
-    /* One that does not ask and of which nothing is said runs past its time. */
+    /* A tool without a question and without a stated duration exceeds its time. */
     late->tool.takes_ms = ms_of(in_num(v, "tool_runs_s", late->answer ? 0 : cap_s + 3));
     if (late->answer) {
         late->tool.asks = FAKE_PROPOSES;
@@ -343,7 +343,7 @@ static void read_tool(struct late *late)
     turn_rig_add_tool(&late->rig, &late->next.tool);
 }
 
-/* The answers of the model: the calls; after `watch_s` one more call, so that thinking has its say; the end. */
+/* The answers of the model: the calls; after `watch_s` one more call, so that thinking runs; the end. */
 static void script(struct late *late)
 {
     struct fake_answer *answer = fake_provider_answer(late->rig.model);
@@ -363,7 +363,7 @@ static int64_t reflections_after(const struct turn_rig *rig, const struct event 
     return count;
 }
 
-/* Of the call "c1": what is in the log of it besides that it began and timed out, and so on. */
+/* The log entries of call "c1" besides its start and its timeout, and so on. */
 static void late_facts(struct late *late, struct late_facts *facts)
 {
     const struct turn_rig *rig = &late->rig;
@@ -383,7 +383,7 @@ static void late_facts(struct late *late, struct late_facts *facts)
     facts->changed = !file || strcmp(file, LATE_BEFORE) != 0;
 }
 
-/* "turn2_tool_results", "turn2_trace_entries": of any turn. */
+/* "turn2_tool_results", "turn2_trace_entries": for any turn. */
 static void got_turns(struct late *late)
 {
     const struct session *session = engine_session(late->rig.engine);

@@ -1,4 +1,4 @@
-/* layout.ensure and metadata.*: the four folders and metadata.json. */
+/* Runs layout.ensure and metadata.*: the four folders and metadata.json. */
 
 #include "areas.h"
 #include "base/beneath.h"
@@ -27,7 +27,7 @@ static bool is_folder(struct vector *v, const char *top, const char *name)
     return stat(arena_printf(&v->arena, "%s/%s", top, name), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The names in the folder: its folders, sorted, and how many temporaries are left. */
+/* The names in the folder: its subfolders, sorted, and the number of temporaries left. */
 static void tell_names(struct vector *v, const char *top)
 {
     struct dirent **entries = NULL;
@@ -106,7 +106,7 @@ void area_layout_ensure(struct vector *v)
     remove_top(v, base);
 }
 
-/* Opens the folder of a case and puts the metadata there that it asks for. */
+/* Opens the folder of a case and writes the metadata that the case starts with. */
 static struct beneath *open_root(struct vector *v, const char *top)
 {
     const struct json *file = in_get(v, "metadata_file");
@@ -191,7 +191,7 @@ static void write_at_once(struct vector *v, const struct beneath *root, size_t c
     }
 }
 
-/* Saves what the case says, or defaults, once or twice. */
+/* Saves the metadata of the case, or defaults, once or twice. */
 static void save_plainly(struct vector *v, const struct beneath *root)
 {
     const struct json *given = in_get(v, "metadata");
@@ -249,7 +249,7 @@ void area_metadata_save(struct vector *v)
     const char *top = rig_temp_dir(v);
     struct beneath *root = open_root(v, top);
     int64_t writers = in_int(v, "writers", 0), workers = in_int(v, "workers", 0);
-    /* A root that is gone by the time somebody saves. */
+    /* The root is removed before the save. */
     if (!in_bool(v, "root_exists", true) && file_remove_tree(top, NULL) < 0)
         BUG("cannot remove %s", top);
     if (writers)

@@ -1,10 +1,9 @@
-/* The area pool: the pool with real boxes: the harness that was built beside this program, in bubblewrap where it is
- * installed. Ways in which a harness breaks down cannot be asked of the real one; for those it is a stand-in that only
- * speaks the protocol.
+/* Runs the area pool with real sandboxes: the harness built beside this program, in bubblewrap if it is installed. The
+ * real one cannot be made to break down; a stand-in that only speaks the protocol does it.
  *
- * A case says what is done, in this order: `checkouts` at once, of which some are given back; `writes` of a script, and
- * what the next one finds; `uses`, one after the other; runs with these `outcomes`. What is expected of the pool is
- * told when all that is done; of checkouts, before any of them is given back. */
+ * A case acts in this order: `checkouts` at once, of which some are given back; `writes` of a script, and the findings
+ * of the next one; `uses`, one after the other; runs with these `outcomes`. The pool is compared after all that;
+ * checkouts before any of them is given back. */
 
 #include "areas.h"
 #include "base/file.h"
@@ -37,8 +36,8 @@ struct rig {
     struct loop_timer patience;
     bool (*awaited)(struct rig *rig);
     bool done;
-    bool stirred;          /* something was asked of the pool that it has not looked at yet */
-    int64_t reused, boxes; /* times that the box before was handed out again; others before them, counted */
+    bool stirred;          /* a request to the pool that it has not processed yet */
+    int64_t reused, boxes; /* how often the previous sandbox was handed out again; other sandboxes before, counted */
     char last[64];
 };
 
@@ -50,7 +49,7 @@ static void look(struct rig *rig)
         loop_stop(rig->loop);
 }
 
-/* The pool tells of a change when it has looked at it. */
+/* The pool reports a change after it has processed it. */
 static void on_changed(void *user)
 {
     struct rig *rig = user;
@@ -79,7 +78,7 @@ static void await(struct rig *rig, bool (*awaited)(struct rig *rig))
     rig->awaited = NULL;
 }
 
-/* Nothing is under way any more, and who could be served was. */
+/* Nothing is under way, and every caller that can be served has a sandbox. */
 static bool is_settled(struct rig *rig)
 {
     struct pool_status status = pool_status(rig->pool);
@@ -140,7 +139,7 @@ static void give(struct rig *rig, struct caller *caller, bool reusable)
     await(rig, is_settled);
 }
 
-/* The next box, alone; notes whether it is the one before. */
+/* Takes the next sandbox, alone; notes whether it is the previous one. */
 static struct caller *take_next(struct rig *rig)
 {
     struct caller *caller = take(rig, 0);
@@ -162,7 +161,7 @@ static void on_done(void *user, struct script_result *take_result)
     look(rig);
 }
 
-/* Runs a script in the caller's box and gives the box back, as the product's own tool does. */
+/* Runs a script in the caller's sandbox and gives the sandbox back, as the product's tool does. */
 static void use(struct rig *rig, struct caller *caller, const char *script, double timeout_s, size_t limit)
 {
     if (!caller->box)
@@ -175,9 +174,9 @@ static void use(struct rig *rig, struct caller *caller, const char *script, doub
     give(rig, caller, script_result_keeps_box(&rig->result));
 }
 
-/* ---- what a case asks for ---- */
+/* ---- expectations ---- */
 
-/* How many there are, or with true and false whether there are any. */
+/* Compares a count, or with true and false whether it is above zero. */
 static void got_count(struct vector *v, const char *name, int64_t count)
 {
     const struct json *want = wants(v, name);
@@ -202,7 +201,7 @@ static void got_status(struct rig *rig)
         got_count(rig->v, names[i], json_int(json_get(status, names[i]), -1));
 }
 
-/* Gives one back that is out; false when none is. */
+/* Gives back a sandbox that is in use; false if none is. */
 static bool give_one(struct rig *rig)
 {
     for (size_t i = 0; i < CALLERS_MAX; i++)
@@ -231,7 +230,7 @@ static void check_out(struct rig *rig, int64_t checkouts)
     got_part(rig->v, "after_all_returns", status_text(rig));
 }
 
-/* Paths are the sandbox's; without one around the harness its workspace is elsewhere. */
+/* Paths are those inside the sandbox; without a sandbox the harness has its workspace elsewhere. */
 static const char *in_workspace(const char *path)
 {
     static const char prefix[] = "/workspace/";
@@ -264,7 +263,7 @@ static void use_often(struct rig *rig, int64_t uses)
         use(rig, take_next(rig), "emit_result(1)", 0, 0);
 }
 
-/* A script for the stand-in that ends like this; NULL: nobody knows the word. */
+/* A script for the stand-in that ends this way; NULL for an unknown word. */
 static const char *script_for(const char *outcome)
 {
     static const struct {
@@ -319,7 +318,7 @@ void area_pool(struct vector *v)
     if (!in_has(v, "checkouts"))
         got_status(&rig);
     got_count(v, "retired", (int64_t)pool_status(rig.pool).retired);
-    if (in_has(v, "uses") || outcomes) /* who comes next? */
+    if (in_has(v, "uses") || outcomes) /* which caller is next? */
         take_next(&rig);
     got_bool(v, "replacement", rig.boxes > 1);
     got_count(v, "reused", rig.reused);

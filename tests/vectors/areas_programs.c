@@ -1,5 +1,5 @@
-/* Programs, the parts that need none: blocks of code, results, environments, folders, lines, prompts and windows. What
- * runs programs is in areas_running.c. */
+/* Runs the vectors of programs that need no process: blocks of code, results, environments, folders, lines, prompts and
+ * windows. areas_running.c has those that run programs. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -42,14 +42,14 @@ void area_block_spec(struct vector *v)
     const struct json *block = in_get(v, "block");
     const char *language = json_str(json_get(block, "language"), in_text(v, "language", ""));
     int failed = code_block_file(&file, (size_t)in_int(v, "index", 0), language, &err);
-    in_get(v, "code"); /* no part of it decides */
+    in_get(v, "code"); /* not a part that matters */
     tell_error(v, &err, failed);
     if (failed)
         return;
     got_text(v, "file", file.name);
     got_text(v, "mode", arena_printf(&v->arena, "%04o", (unsigned)file.mode));
     got_text(v, "cmd", file.program);
-    got_json(v, "args", "[]"); /* but for the file, which stands for itself */
+    got_json(v, "args", "[]"); /* except the file, which is a value of its own */
 }
 
 void area_result_string(struct vector *v)
@@ -95,7 +95,7 @@ static const char *env_as_json(struct vector *v, char **env)
     return arena_memdup0(&v->arena, out.buf, out.len);
 }
 
-/* Names of variables that must not be there, under either word. */
+/* Variables that must be missing, under either member name. */
 static void tell_lacks(struct vector *v, char **env, const char *word)
 {
     json_each (name, wants(v, word))
@@ -121,8 +121,8 @@ static struct env_vars provide(void *user)
     return given;
 }
 
-/* Programs that run to their end and those that are typed into get the same variables from the same function, so
- * `start` changes nothing. Without an engine there is nothing to add variables to. */
+/* Programs that run to their end and those that take input get the same variables from the same function, so `start`
+ * changes nothing. Without an engine no variables are added. */
 void area_env_merge(struct vector *v)
 {
     static const char root[] = "/ws";
@@ -158,7 +158,7 @@ void area_env_merge(struct vector *v)
 
 /* ---- lines ---- */
 
-/* null and nothing are all of it, so is what is not positive. */
+/* null and a missing limit mean all of it; so does a limit that is not positive. */
 static size_t read_limit(const struct json *op, const char *name)
 {
     int64_t limit = json_int(json_get(op, name), 0);
@@ -217,7 +217,7 @@ void area_session_cursor(struct vector *v)
     output_lines_release(&lines);
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 void area_session_hint(struct vector *v)
 {

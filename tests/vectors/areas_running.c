@@ -1,6 +1,5 @@
-/* Programs that run: to their end, block by block, in sessions, and as tools ask for them. The cases tell how programs
- * behave on this machine, with its environment and its paths, so the engine is the one that puts nothing around them.
- */
+/* Runs the vectors of running programs: to their end, block by block, in sessions, and by tools. The cases describe
+ * programs on this machine, with its environment and its paths, so they use the engine without isolation. */
 
 #include "areas.h"
 #include "base/file.h"
@@ -37,7 +36,7 @@ static struct env_vars read_vars(struct vector *v, const char *name)
     return all;
 }
 
-/* What stands in the workspace before anything runs: tree dirs symlinks modes, and a file in the way of a folder. */
+/* The workspace before anything runs: tree dirs symlinks modes, and a file that blocks a folder. */
 static void fill_rig(struct vector *v)
 {
     const char *path = rig.ws->path, *file = in_text(v, "file_at", NULL);
@@ -106,7 +105,7 @@ static const struct vector_field spec_fields[] = {
     FIELD("timeout_ms", struct program_spec, timeout_ms),
 };
 
-/* What a case says of a program. */
+/* The members of a case about a program. */
 static struct program_spec read_spec(struct vector *v)
 {
     const struct json *args = in_get(v, "args"), *limits = in_get(v, "limits");
@@ -165,7 +164,7 @@ static void got_environment(struct vector *v, const char *output)
     got_bool(v, "run_dir_exists", run && stat(run, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* The folders of the runs, each of which has one of its own. */
+/* The folders of the runs; each run has its own. */
 static void got_runs(struct vector *v, int64_t runs)
 {
     struct dirent **names = NULL;
@@ -301,7 +300,7 @@ void area_session_write(struct vector *v)
     close_session();
 }
 
-/* Whatever it starts besides the shell is there, so that nothing is sent before the shell has read its first line. */
+/* Waits until the shell's children exist, so that no input is sent before the shell has read its first line. */
 static bool is_busy(void *user)
 {
     (void)user;
@@ -340,7 +339,7 @@ static void got_session(struct vector *v)
     const struct process_end *end = running_program_end(session);
     running_program_poll(session, 0, &output);
     got_text(v, "status", running_program_exited(session) ? "exited" : "running");
-    if (wants(v, "error")) { /* what could not be started has ended at once, and says why */
+    if (wants(v, "error")) { /* a program that could not start has ended at once, and has the error */
         struct err err = ERR_INIT;
         err_set(&err, "%s", end->why ? end->why : "");
         tell_error(v, &err, end->why != NULL);

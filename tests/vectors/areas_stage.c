@@ -1,4 +1,4 @@
-/* stage.*, put.files and collect.*: what goes into a workspace and what is taken out of it. */
+/* Runs stage.*, put.files and collect.*: files that go into a workspace, and files collected from it. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -181,7 +181,7 @@ static void tell_collected(struct vector *v, const struct collected *out)
     got_int(v, "count", (int64_t)out->count);
     got_bool(v, "limits_hit", out->limits_hit);
     got_part(v, "files", json.buf);
-    if (out->count) /* of the first, for cases with one file */
+    if (out->count) /* of the first file, for cases with one file */
         vector_compare(v, file_fields, &out->files[0]);
 }
 

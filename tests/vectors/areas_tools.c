@@ -1,4 +1,4 @@
-/* Areas of the tools: compaction, artifacts, the late-write gate, the web gate, globs. */
+/* Runs the areas of the tools: output limits, artifacts, the late-write gate, the web gate, globs. */
 
 #include "areas.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ static int container_depth(const struct json *value)
     return deepest + 1;
 }
 
-/* Every text is a beginning of the one that stood in its place. */
+/* Every text is a prefix of the original one. */
 static bool texts_are_prefixes(const struct json *cut, const struct json *whole)
 {
     const struct json *other = whole && whole->type == JSON_ARRAY ? whole->child : NULL;
@@ -69,7 +69,7 @@ void area_compact(struct vector *v)
 
 /* ---- artifact.threshold ---- */
 
-/* {"k0": 3000}: texts of so many characters, by name. */
+/* {"k0": 3000}: texts of this many characters, by name. */
 static const struct json *x_strings(struct vector *v, const struct json *lengths)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -86,7 +86,7 @@ static const struct json *x_strings(struct vector *v, const struct json *lengths
     return vector_parse(v, text.buf);
 }
 
-/* A result whose serialized length is just that, of texts short enough not to be cut themselves. */
+/* A result with exactly this serialized length, of texts short enough not to be cut themselves. */
 static const struct json *result_of_length(struct vector *v, int64_t length)
 {
     const int64_t each = 1000;
@@ -130,8 +130,8 @@ static const struct json *stored_content(struct vector *v, const struct turn_rig
     return vector_parse(v, content.buf);
 }
 
-/* The result comes from a tool of a turn, so it goes the whole way. `store_fails`: a plain file stands where the store
- * wants its folder; `store` null: there is none. */
+/* The result comes from a tool of a turn, so it takes the whole path. `store_fails`: a plain file blocks the folder of
+ * the store; `store` null: no store. */
 void area_artifact_threshold(struct vector *v)
 {
     const struct json *result = read_result(v), *details;
@@ -210,7 +210,7 @@ static void store_in_threads(struct vector *v, struct artifact_store *store)
     hash_map_release(&distinct);
 }
 
-/* `store`: so many artifacts per session; `cleanup`: one of the sessions. */
+/* `store`: number of artifacts per session; `cleanup`: one of the sessions. */
 static void store_and_clean(struct vector *v, struct artifact_store *store)
 {
     CLEANUP(strbuf) struct strbuf left = STRBUF_INIT;
@@ -238,7 +238,7 @@ static char *retrieve(struct artifact_store *store, const char *id)
     return artifact_store_get(store, id, &content) ? strbuf_detach(&content, NULL) : NULL;
 }
 
-/* `at_s`: what is found so many seconds after it was stored. */
+/* `at_s`: the artifacts found this many seconds after the store. */
 static void got_over_time(struct vector *v, struct artifact_store *store, struct fake_clock *clock, const char *id)
 {
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
@@ -309,13 +309,13 @@ void area_artifact_store(struct vector *v)
         store_in_threads(v, store);
     got_int(v, "index", (int64_t)artifact_store_count(store, NULL));
 
-    if (in_flag(v, "store_fails")) { /* a plain file stands where its folder was */
+    if (in_flag(v, "store_fails")) { /* a plain file in place of its folder */
         scratch_remove(&scratch, "artifacts");
         scratch_write(&scratch, "artifacts", "in the way");
     }
     artifact =
         artifact_store_put(store, in_text(v, "session", "s1"), in_text(v, "tool", "tool"), content, strlen(content));
-    got_bool(v, "raises", false); /* it has no way to */
+    got_bool(v, "raises", false); /* it has no way to exit */
     got_text(v, "ref", artifact ? artifact->id : NULL);
     if (artifact)
         use_artifact(v, store, &clock, base, artifact);
@@ -378,7 +378,7 @@ void area_latewrite_gate(struct vector *v)
 
 /* ---- webmode.gate ---- */
 
-/* A tool of that name in a turn with that mode; what it does is not of interest here. */
+/* A tool of that name in a turn with that mode; its work does not matter here. */
 void area_webmode_gate(struct vector *v)
 {
     const char *mode_name = in_text(v, "web_mode", "auto");

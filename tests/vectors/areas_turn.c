@@ -1,4 +1,4 @@
-/* Areas of the turn: scheduling, replay control, budget. */
+/* Runs the areas of the turn: scheduling, replay control, budget. */
 
 #include "areas.h"
 #include "base/loop.h"
@@ -59,7 +59,7 @@ static struct wave_call *read_calls(struct vector *v, const struct json *tools, 
     return out;
 }
 
-/* A list of calls of all classes on few keys, so that keys meet often. */
+/* A list of calls of all classes on few keys, so that keys collide often. */
 static struct wave_call *random_calls(struct vector *v, unsigned *seed, size_t count)
 {
     static const char *const names[] = {"k0", "k1", "k2", "k3", "k4", "k5"};
@@ -71,7 +71,7 @@ static struct wave_call *random_calls(struct vector *v, unsigned *seed, size_t c
         for (size_t k = 0; k < key_count; k++)
             keys[k] = names[(size_t)rand_r(seed) % COUNT_OF(names)];
         spec->name = names[(size_t)rand_r(seed) % COUNT_OF(names)];
-        /* Every other one reads: of five classes picked evenly, no wave would grow. */
+        /* Every other call reads: with five classes picked evenly, no wave would grow. */
         spec->effect = rand_r(seed) % 2 ? EFFECT_READ_ONLY : (enum effect)(rand_r(seed) % (EFFECT_DESTRUCTIVE + 1));
         spec->resource_keys = key_count ? keys : NULL;
         calls[i] = (struct wave_call){.id = arena_printf(&v->arena, "c%zu", i), .spec = spec, .tool = spec->name};
@@ -111,7 +111,7 @@ static void check_waves(struct wave_facts *facts, const struct wave *waves, size
     facts->once = facts->once && facts->in_order && next == count;
 }
 
-/* "random_lists": as many lists of random length, the same ones every time. */
+/* "random_lists": a number of lists of random length, the same ones every time. */
 static void random_waves(struct vector *v)
 {
     int64_t lists = in_int(v, "random_lists", 0), max_len = in_int(v, "max_len", 12);
@@ -163,7 +163,7 @@ void area_replay_key(struct vector *v)
     }
 }
 
-/* The outcomes that a history names: our own names, those of refusals, and what else they are called. */
+/* The outcomes in a history: Keyturn's names, those of refusals, and other names for them. */
 static int outcome_of_word(const char *word)
 {
     static const struct {
@@ -184,7 +184,7 @@ static int outcome_of_word(const char *word)
     return denial_from_name(word) >= 0 ? OUTCOME_DENIED : -1;
 }
 
-/* A turn has a history of its own: what a case marks with "(earlier turn)" went into another one's. */
+/* A turn has a history of its own; an entry marked "(earlier turn)" goes into that of another turn. */
 void area_replay_decide(struct vector *v)
 {
     static const char arguments[] = "{\"x\": 1}", others[] = "{\"x\": 2}";
@@ -235,7 +235,7 @@ static const struct claim_kind *claim_by_word(const char *word)
     return NULL;
 }
 
-/* A case that only counts its claims means the counter whose limit it gives. */
+/* A case that only counts its claims is about the counter whose limit it gives. */
 static const struct claim_kind *claim_by_limit(struct vector *v)
 {
     const struct claim_kind *found = NULL;
@@ -323,7 +323,7 @@ static void execution_done(struct bounded_host *host, void *data, struct outcome
     memset(take_outcome, 0, sizeof(*take_outcome));
 }
 
-/* A cooperative tool: works until its token says stop, for a real second at most. */
+/* A cooperative tool: works until its token is canceled, at most one real second. */
 static void cooperative_tool(struct tool_run *run, struct tool_reply *reply)
 {
     struct execution *execution = run->tool->data;
@@ -337,7 +337,7 @@ static void cooperative_tool(struct tool_run *run, struct tool_reply *reply)
 static void cancel_call(struct loop_task *task)
 {
     struct execution *execution = (struct execution *)((char *)task - offsetof(struct execution, cancel));
-    if (atomic_load(&execution->started) == 0) /* what is canceled before it began never begins */
+    if (atomic_load(&execution->started) == 0) /* a call that is canceled before its start never starts */
         loop_post(execution->host.env->loop, task, cancel_call);
     else
         bounded_cancel(execution->call);
@@ -395,7 +395,7 @@ static void got_cancel(struct vector *v, const struct budget *budget)
     }
 }
 
-/* remaining_s, expired, steps_used and the like, as the vectors name them. */
+/* remaining_s, expired, steps_used and similar members of the vectors. */
 static void write_snapshot(struct strbuf *out, const struct budget *budget)
 {
     static const struct {
@@ -477,7 +477,7 @@ void area_budget(struct vector *v)
         got_execution(v, &budget);
 }
 
-/* A turn with so much time left, and what a tool gets of it. */
+/* A turn with this much time left, and the time that a tool gets. */
 void area_budget_deadlines(struct vector *v)
 {
     struct budget_limits limits = budget_defaults();

@@ -1,4 +1,4 @@
-/* glob.normalize, artifact.ref, dir.digest, outputspec.json, mime.*, workspace.create and registry.acquire. */
+/* Runs glob.normalize, artifact.ref, dir.digest, outputspec.json, mime.*, workspace.create and registry.acquire. */
 
 #include "areas.h"
 #include "base/file.h"
@@ -64,7 +64,7 @@ static void take_digest(struct digesting *d)
         memcpy(d->first, d->last, sizeof(d->first));
 }
 
-/* A step of words: what is done to "one file" is done to one that the tree has. */
+/* A step in words: "one file" stands for a file of the tree. */
 static void digest_step(struct digesting *d, const char *step)
 {
     struct vector *v = d->v;
@@ -158,7 +158,7 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
-/* The folders of the layout that are there, and what stands at work/inputs. */
+/* The existing folders of the layout, and the kind of work/inputs. */
 static void tell_layout(struct vector *v, const char *path)
 {
     const char *dirs[LAYOUT_DIRS];
@@ -172,7 +172,7 @@ static void tell_layout(struct vector *v, const char *path)
     tell_link(v, path, LAYOUT_INPUTS);
 }
 
-/* A host folder that is to be seen as work/inputs, and is; the first of the names that a case may use for it. */
+/* A host folder that is mounted at work/inputs; the first of its names that a case may use. */
 static const char *read_inputs(struct vector *v)
 {
     const char *base = in_text(v, "inputs_host_base", in_text(v, "inputs", NULL));
@@ -241,8 +241,8 @@ struct acquiring {
     struct workspace_registry *registry;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    int creates, fail_at; /* the making with this number fails */
-    bool begun, hold;     /* the making waits while it is held */
+    int creates, fail_at; /* the creation with this number fails */
+    bool begun, hold;     /* the creation waits while this is held */
 };
 
 static struct workspace *make(void *user, const char *id, struct err *err)
@@ -295,7 +295,7 @@ static void await_begin(struct acquiring *a)
     pthread_mutex_unlock(&a->mutex);
 }
 
-/* Several callers at once, the first of which may be canceled while the workspace is being made. */
+/* Several parallel callers; the first may be canceled while the workspace is being created. */
 static void acquire_at_once(struct acquiring *a, const char *id, size_t count, bool cancel_first)
 {
     struct vector *v = a->v;
@@ -325,7 +325,7 @@ static void acquire_at_once(struct acquiring *a, const char *id, size_t count, b
     got_text(v, "second", count > 1 && callers[1].ws ? "ok" : "error");
 }
 
-/* `cancelled`: of all callers, or a list with a word for each. */
+/* `cancelled`: one word for all callers, or a list with one for each. */
 static void acquire_in_turn(struct acquiring *a, const struct json *ids, const struct json *cancelled, bool cached)
 {
     struct vector *v = a->v;

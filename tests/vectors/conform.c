@@ -1,10 +1,10 @@
-/* The acceptance runner: vector files through the product's own functions.
+/* Runs vector files through the product's own functions.
  *
  *     conform [--known] FILE.jsonl…
  *
  * Each case runs in a child process: one that aborts or hangs is a failed case, and no case can leave anything behind
- * for the next. Nothing is started in this process itself, so forking it is safe. With --known, cases of areas that are
- * not in the table are left out and counted on stderr; without it they fail. */
+ * for the next. This process itself starts no threads, so forking it is safe. With --known, cases of unknown areas are
+ * left out and counted on stderr; without it they fail. */
 
 #include "areas.h"
 #include "base/file.h"
@@ -61,12 +61,12 @@ static void run_vector(struct vector *v, const struct area *area, const struct j
     vector_check_marks(v);
 }
 
-/* In the child: the failures go through the pipe. */
+/* In the child: failures are written to the pipe. */
 static _Noreturn void run_child(int pipe_fd, const struct area *area, const struct json *line)
 {
     struct vector v = {.area = area->name};
     int status = 0;
-    setpgid(0, 0); /* so that whatever a case starts can be ended with it */
+    setpgid(0, 0); /* so that everything the case starts can be killed with it */
     strbuf_init(&v.failures);
     run_vector(&v, area, line);
     if (v.failures.len && file_write_all(pipe_fd, v.failures.buf, v.failures.len) < 0)
@@ -77,7 +77,7 @@ static _Noreturn void run_child(int pipe_fd, const struct area *area, const stru
     exit(status);
 }
 
-/* Reads until the child closes its end; false when that takes too long. */
+/* Reads until the child closes its end; false on a timeout. */
 static bool read_failures(int fd, struct strbuf *out)
 {
     for (;;) {
@@ -112,7 +112,7 @@ static void run_apart(struct strbuf *failures, const struct area *area, const st
     close(fds[0]);
     if (waitpid(child, &status, 0) < 0)
         BUG("cannot wait for a case");
-    kill(-child, SIGKILL); /* what it may have left running */
+    kill(-child, SIGKILL); /* processes that it may have left running */
     if (failures->len == 0 && WIFSIGNALED(status))
         strbuf_addf(failures, "expected an end got signal %d", WTERMSIG(status));
     else if (failures->len == 0 && WEXITSTATUS(status) != 0)
@@ -129,7 +129,7 @@ static void report(struct tally *tally, const char *area, const char *name, cons
         strbuf_addf(&text, ": %s", failures);
     for (char *at = text.buf; at < text.buf + text.len; at++)
         if ((unsigned char)*at < ' ')
-            *at = ' '; /* one line a case, whatever is in it */
+            *at = ' '; /* one line per case, with any bytes in it */
     printf("%s\n", text.buf);
     *(*failures ? &tally->failed : &tally->passed) += 1;
 }

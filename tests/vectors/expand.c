@@ -1,5 +1,5 @@
-/* The notation of vector files: short ways to say long values. A value that holds one is built anew, node by node, so
- * that it can be longer and deeper than anything one would write as text. */
+/* Expands the notation of vector files: short forms of long values. A value that contains one is rebuilt node by node,
+ * so that it can be longer and deeper than a text that a person would write. */
 
 #include "base/mem.h"
 #include "vector.h"
@@ -28,7 +28,7 @@ static struct json *new_number(struct arena *arena, const char *key, int64_t num
     return node;
 }
 
-/* Appends to a container that is being built; `last` is where the next one goes. */
+/* Appends to a container under construction; `last` is the position of the next one. */
 static void append(struct json *container, const struct json ***last, struct json *item)
 {
     if (!*last)

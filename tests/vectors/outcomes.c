@@ -1,4 +1,4 @@
-/* Outcomes as vectors name them, read from the events of a turn. */
+/* Reads outcomes, under the names of the vectors, from the events of a turn. */
 
 #include "outcomes.h"
 #include "base/mem.h"
@@ -69,7 +69,7 @@ void got_outcome(struct vector *v, const struct event *finished)
         got_bool(v, "retryable", json_bool(json_get(details, "retryable"), false));
 }
 
-/* In the words of the trace; the fold tells it from the events alone. */
+/* The status in the words of the trace, from the fold of the events. */
 void got_trace(struct vector *v, const struct turn_rig *rig, const char *call)
 {
     static const enum tool_state states[] = {
@@ -92,7 +92,7 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     size_t count = 0;
     if (!want)
         return;
-    /* In the order of the calls: of the answers, not of the ends. */
+    /* In the order of the calls in the answers, not of their ends. */
     json_open(&w, NULL, '[');
     for (size_t n = 0; (answer = turn_rig_event(rig, EVENT_MODEL_RESPONDED, n)); n++) {
         json_each (call, vector_parse(v, event_json(answer, "tool_calls"))) {
@@ -106,7 +106,7 @@ void got_outcomes(struct vector *v, const char *name, const struct turn_rig *rig
     got_json(v, name, list.buf);
 }
 
-/* The messages of the n-th turn as the model saw them last: those of the request before the next first step. */
+/* The messages of the n-th turn as the model saw them last: those of the request before the next turn's first step. */
 static const struct message_list *last_messages(const struct turn_rig *rig, size_t *at)
 {
     const struct message_list *last = NULL;

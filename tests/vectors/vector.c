@@ -1,4 +1,4 @@
-/* Reading a case and comparing what came of it. */
+/* Reads a case and compares its results. */
 
 #include "vector.h"
 #include "base/mem.h"
@@ -21,7 +21,7 @@ void vector_fail(struct vector *v, const char *fmt, ...)
     va_end(args);
 }
 
-/* A value as it is shown: JSON, not too long. */
+/* A value as a failure shows it: JSON, shortened. */
 static const char *shown(struct vector *v, const struct json *value)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -239,8 +239,8 @@ bool json_same(const struct json *a, const struct json *b)
     }
 }
 
-/* What is expected against what came: placeholders count, null is as good as missing, and with `part` what came may say
- * more. */
+/* Compares the expected value with the actual one: placeholders count, null equals missing, and with `part` the actual
+ * value may have more. */
 static bool fits(struct vector *v, const struct json *want, const struct json *got, bool part)
 {
     if (!got && want->type == JSON_NULL)
@@ -399,7 +399,7 @@ void got_pattern(struct vector *v, const char *name, const char *text)
     regfree(&regex);
 }
 
-/* ---- places within a value ---- */
+/* ---- paths within a value ---- */
 
 static int64_t length_of(const struct json *value)
 {
@@ -455,7 +455,7 @@ static bool got_item(struct vector *v, const char *name, const struct json *item
     return true;
 }
 
-/* How many members there are, or which. */
+/* The number of members, or a list of their names. */
 static bool got_keys(struct vector *v, const char *name, const struct json *object)
 {
     const struct json *want = wants(v, name);
@@ -495,7 +495,7 @@ bool got_shape(struct vector *v, const char *name, const char *place, const stru
         return got_length(v, name, whole);
     if (whole)
         return got_item(v, name, whole);
-    /* "a_first_key" is the first_key of a; the place itself may have underscores too. */
+    /* "a_first_key" is the first_key of a; the path itself may contain underscores too. */
     if (value && got_aspect(v, name, place, value))
         return true;
     for (const char *cut = strchr(place, '_'); cut; cut = strchr(cut + 1, '_')) {

@@ -1,10 +1,10 @@
 #pragma once
-/* One case of a vector file, and how an area's function talks about it.
+/* One case of a vector file, and the functions that an area uses to read it and to compare results.
  *
- * An area's function reads what the case says (in_…), drives the product with it, and tells what came of it (got_…).
- * A got_… compares only when the case expects something of that name, so a function tells all it knows and no more is
- * needed for the next case. Every member that is asked for is marked; what is left unmarked at the end, in `input` or
- * in `expect`, is a failure that names it: nothing a case says can be passed over in silence.
+ * An area's function reads the case (in_…), drives the product with it, and reports the results (got_…). A got_…
+ * compares only if the case expects something of that name, so a function reports all its results, and the next case
+ * needs no new code. Every member that is read is marked; a member of `input` or `expect` that is unmarked at the end
+ * is a failure that names it, so no member of a case is ignored.
  *
  *     void area_budget_per_tool(struct vector *v)
  *     {
@@ -25,26 +25,26 @@
 struct vector {
     const char *area, *name;
     const struct json *input, *expect; /* with the notation expanded */
-    struct arena arena;                /* for whatever lives as long as the case */
+    struct arena arena;                /* for everything that lives as long as the case */
     struct hash_map marks;
-    struct strbuf failures;   /* empty: all is well */
+    struct strbuf failures;   /* empty: the case passed */
     const char *bound[16][2]; /* placeholder, value */
     size_t bound_count;
 };
 
 /* Replaces $repeat, $range, $keys, $nest and $records; NULL and err when one of them is malformed. */
 const struct json *vector_expand(struct arena *arena, const struct json *value, struct err *err) CHECKED;
-/* Everything in `input` and `expect` must have been asked for. */
+/* Fails for every member of `input` and `expect` that was not read. */
 void vector_check_marks(struct vector *v);
-/* One more thing that is not as it should be. */
+/* Adds a failure. */
 void vector_fail(struct vector *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "<name>" stands for this text from here on. */
+/* From here on "<name>" is replaced by this text. */
 void vector_bind(struct vector *v, const char *name, const char *text);
 /* The text with bound placeholders filled in; in the arena. */
 const char *vector_substitute(struct vector *v, const char *text);
 
-/* What the case says. in_get gives NULL when it is missing; the others give `otherwise` then and fail for another type.
- * in_flag is for members like "x_fails": missing, null and false are false. */
+/* The members of `input`. in_get gives NULL for a missing one; the others give `otherwise` then, and fail for another
+ * type. in_flag is for members like "x_fails": missing, null and false are false. */
 const struct json *in_get(struct vector *v, const char *name);
 bool in_has(struct vector *v, const char *name);
 bool in_is_null(struct vector *v, const char *name);
@@ -56,8 +56,8 @@ const char *in_text(struct vector *v, const char *name, const char *otherwise);
 /* A member of `input` or `expect` that is a field of a struct, by its name. Its kind is that of the field:
  *
  *     static const struct vector_field fields[] = {FIELD("timeout_sec", struct script_request, timeout_s)};
- *     vector_fill(v, fields, &request);       what the case says; a field it says nothing of stays as it is
- *     vector_compare(v, fields, &result);     what the case expects */
+ *     vector_fill(v, fields, &request);       reads the case; a field without a member stays unchanged
+ *     vector_compare(v, fields, &result);     compares with `expect` */
 enum field_kind { FIELD_BOOL, FIELD_INT, FIELD_INT64, FIELD_SIZE, FIELD_DOUBLE, FIELD_TEXT };
 struct vector_field {
     const char *name;
@@ -78,10 +78,10 @@ void vector_compare_fields(struct vector *v, const struct vector_field *fields, 
 /* For objects within `input`: a failure for every member whose name is not in the NULL-terminated list. */
 void in_only(struct vector *v, const struct json *object, const char *what, const char *const *names);
 
-/* Whether the case expects something of this name, which is then taken as looked at. */
+/* Whether the case expects a member of this name; marks it as read. */
 const struct json *wants(struct vector *v, const char *name);
-/* What came of it. NULL text and got_null are null. got_json compares JSON text exactly, but for the order of members;
- * got_part lets the objects that came have more members than those expected. */
+/* The results. NULL text and got_null are null. got_json compares JSON text exactly except for the order of members;
+ * got_part allows more members in the actual objects. */
 void got_bool(struct vector *v, const char *name, bool value);
 void got_int(struct vector *v, const char *name, int64_t value);
 void got_num(struct vector *v, const char *name, double value);
@@ -89,23 +89,22 @@ void got_text(struct vector *v, const char *name, const char *value);
 void got_json(struct vector *v, const char *name, const char *json);
 void got_value(struct vector *v, const char *name, const struct json *value);
 void got_part(struct vector *v, const char *name, const char *json);
-/* `text` begins with what is expected; holds the text or each of the texts expected; matches the expected expression
- * (POSIX). */
+/* The expected value is a prefix of `text`; one text or several that `text` contains; a regular expression (POSIX). */
 void got_prefix(struct vector *v, const char *name, const char *text);
 void got_has(struct vector *v, const char *name, const char *text);
 void got_pattern(struct vector *v, const char *name, const char *text);
-/* Members named after a place in `value`: "a.b" is what is there, "a.b_len" its length (characters, items, members),
- * also "_chars", "_keys", "_first_key", "_last_key", "_type", and "_first" and "_last" are items; without a place they
- * are of the value itself ("len"). A container against a number is compared by its length. False when there is no such
- * place. */
+/* Members named after a path in `value`: "a.b" is the value there, "a.b_len" its length (characters, items, members).
+ * The other suffixes are "_chars", "_keys", "_first_key", "_last_key" and "_type"; "_first" and "_last" are items.
+ * Without a path they apply to the value itself ("len"). A container against a number is compared by its length. False
+ * if no such path exists. */
 bool got_shape(struct vector *v, const char *name, const char *place, const struct json *value);
-/* All members of `expect` that nobody has looked at yet, as places within `value`. Only those whose names begin with
- * `prefix`, which says what value is meant and is no part of the place. */
+/* Compares all unread members of `expect`, as paths within `value`. Only those whose names begin with `prefix`, which
+ * selects the value and is not part of the path. */
 void got_places(struct vector *v, const char *prefix, const struct json *value);
 
 /* Equal as JSON: numbers by value, members in any order. */
 bool json_same(const struct json *a, const struct json *b);
-/* In the arena; BUG when it is no JSON, for texts the product made. */
+/* In the arena; aborts with BUG for invalid JSON, which the product must not produce. */
 const struct json *vector_parse(struct vector *v, const char *json);
 /* A list of texts as JSON in the arena. */
 const char *vector_list(struct vector *v, const char *const *texts, size_t count);

@@ -1,5 +1,5 @@
-/* Making what a case describes, and looking at what came of it, with plain calls: what is under test opens files its
- * own way. */
+/* Creates the files that a case describes, and reads the results, with plain calls: the code under test opens files in
+ * its own way. */
 
 #include "workspace_rig.h"
 #include "base/beneath.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 const char *rig_temp_dir(struct vector *v)
 {
@@ -120,7 +120,7 @@ void workspace_rig_init(struct workspace_rig *rig, struct vector *v)
     const char *host_file = in_text(v, "host_file", NULL);
     if (host_file)
         rig_write(v, rig->folder, "hostfile", host_file, strlen(host_file));
-    /* What stands beside the workspace: one level above its root. */
+    /* Files beside the workspace: one level above its root. */
     rig_write_tree(v, rig->folder, in_get(v, "outside"));
     rig->versions = in_is_null(v, "service") ? NULL : versions_in_memory();
     save_artifacts(rig, in_get(v, "artifacts"));
@@ -148,7 +148,7 @@ void workspace_rig_release(struct workspace_rig *rig)
     free(rig->folder);
 }
 
-/* ---- looking ---- */
+/* ---- results ---- */
 
 const char *rig_mode(struct vector *v, const char *folder, const char *path)
 {
@@ -175,7 +175,7 @@ void tell_error(struct vector *v, const struct err *err, bool failed)
 
 void tell_files(struct vector *v, const char *folder)
 {
-    const struct json *files = wants(v, "files"); /* a list of them is about what was collected, not about the tree */
+    const struct json *files = wants(v, "files"); /* a list is about the collected files, not about the tree */
     json_each (file, files && files->type == JSON_OBJECT ? files : NULL) {
         CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
         struct err err = ERR_INIT;

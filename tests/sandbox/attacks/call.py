@@ -1,6 +1,6 @@
-"""call.py NAME: makes one system call with arguments that do no harm, and prints "reached" when the kernel looks at them.
+"""Makes one system call with harmless arguments, and prints "reached" if the kernel checks them: call.py NAME
 
-A filter answers before that, with one of the errors below. The C library has no function for most of these calls."""
+A filter fails earlier, with one of the errors below. The C library has no function for most of these calls."""
 
 import ctypes
 import errno
@@ -9,7 +9,7 @@ import sys
 
 REFUSED = (errno.EPERM, errno.ENOSYS, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
 BAD = -1
-CALLS = {  # the number on x86-64, on others, and the arguments
+CALLS = {  # the number on x86-64, on other machines, and the arguments
     "io_uring_setup": (425, 425, (BAD, BAD)),
     "keyctl": (250, 219, (0, -3, 0)),  # the keyring of the session
     "add_key": (248, 217, (BAD, BAD, BAD, 0, -3)),

@@ -1,5 +1,5 @@
-"""Tries to reach port $PORT of this machine's loopback: directly, and through whatever proxy it was given, by every name
-and spelling of the address. Prints "reached" and how."""
+"""Tries to reach port $PORT of this machine's loopback: directly, and through its proxy, by every name and spelling
+of the address. Prints "reached" and how."""
 
 import os
 import socket

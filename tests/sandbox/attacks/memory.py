@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds more memory than the 128 MB it may, by one of several ways, for long enough to be seen: memory.py WAY"""
+"""Holds more memory than its limit of 128 MB, in one of several ways, long enough to be measured. memory.py WAY"""
 
 import ctypes
 import mmap
@@ -27,12 +27,12 @@ def hold():
 
 
 def exit_thread():
-    """Ends this thread alone, though it be the first."""
+    """Ends only this thread, even if it is the first."""
     ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
 
 
 def six(take):
-    """Six processes that each take a part and hold it."""
+    """Six processes that hold a part each."""
     children = []
     for _ in range(6):
         child = os.fork()
@@ -64,7 +64,7 @@ def blind():
     """Six processes again, after the process that watches them has lost its descriptors."""
     with open("/proc/1/comm", encoding="utf-8") as file:
         watched = file.read() == "keyturn-launch\n"
-    if watched:  # outside of a sandbox, process 1 is the machine's
+    if watched:  # outside a sandbox, process 1 belongs to the machine
         try:
             resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))
         except PermissionError:
@@ -73,7 +73,7 @@ def blind():
 
 
 def forks():
-    """Four processes with 60 MB each, shared with forks that come and go faster than they can be counted."""
+    """Four processes with 60 MB each, shared with forks that come and go faster than a scan counts them."""
 
     def fork_on(until):
         held = bytearray(60 * MB)
@@ -110,14 +110,14 @@ def forks():
 
 
 def shared():
-    """Memory that forks share is no process's own."""
+    """Memory shared by forks, which belongs to no single process."""
     memory = mmap.mmap(-1, 300 * MB)
     touch(memory)
     hold()
 
 
 def dropped():
-    """Shared memory that is mapped and not in use: its pages stay."""
+    """Shared memory that is mapped but not in use: its pages stay."""
     memory = mmap.mmap(-1, 300 * MB)
     for at in range(0, 300 * MB, 4 * MB):
         memory[at : at + 4 * MB] = b"1" * (4 * MB)
@@ -139,7 +139,7 @@ def memfd():
 
 
 def files():
-    """Files where temporary files are, beside memory."""
+    """Files in the folder for temporary files, and memory."""
     held = bytearray(100 * MB)
     touch(held)
     with open(f"/tmp/keyturn-memory-{os.getpid()}", "wb", buffering=0) as file:
@@ -151,7 +151,7 @@ def files():
 
 
 def beside():
-    """Shared memory beside files that are mapped."""
+    """Shared memory and mapped files."""
     memory = mmap.mmap(-1, 80 * MB)
     touch(memory)
     with tempfile.TemporaryFile(dir="/tmp") as file:
@@ -162,7 +162,7 @@ def beside():
 
 
 def threads():
-    """The first thread ends, and with it what /proc says of the process."""
+    """The first thread ends, and /proc loses the memory of the process with it."""
     memory = mmap.mmap(-1, 300 * MB)
 
     def hold_on():
@@ -176,7 +176,7 @@ def threads():
 
 
 def families():
-    """Six processes with 60 MB each, whose first threads ended as their parent's did."""
+    """Six processes with 60 MB each, whose first threads have ended, like their parent's."""
 
     def hold_60():
         time.sleep(0.3)
@@ -198,7 +198,7 @@ def families():
 
 
 def map_tables(gigabytes):
-    """Pages of zeros are nobody's, but the tables that lead to them are memory: 2 MB for each GB."""
+    """Pages of zeros count for no process, but their page tables are memory: 2 MB for each GB."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
@@ -220,12 +220,12 @@ def tables():
 
 
 def several_tables():
-    """Those of six, 80 MB each."""
+    """The page tables of six processes, 80 MB each."""
     six(lambda: map_tables(40))
 
 
 def names():
-    """Links in memory: no block of a file system, but more than a kB each."""
+    """Links in memory: they use no block of a file system, but more than a kB each."""
     place = tempfile.mkdtemp(dir="/dev/shm")
     try:
         for number in range(200000):

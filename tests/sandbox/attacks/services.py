@@ -1,4 +1,4 @@
-"""Services of this machine that programs may or may not reach: HTTP, HTTPS and an echo on 127.0.0.1, for test_network.c.
+"""Serves HTTP, HTTPS and an echo on 127.0.0.1, as the hosts of test_network.c.
 
     services.py FOLDER     serves the folder; makes cert.pem in it. Prints three ports on one line. Ends with its input.
 """
@@ -30,7 +30,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request, client_address):
-        """A client that does not trust our certificate is one of the tests."""
+        """One of the tests is a client that does not trust our certificate."""
 
 
 def serve(folder, context=None):
@@ -43,7 +43,7 @@ def serve(folder, context=None):
 
 
 def echo(connection):
-    """Answers when it has heard all: the other side must have said that there is no more."""
+    """Answers after the end of the input: the other side must have closed its direction."""
     said = b""
     while piece := connection.recv(65536):
         said += piece

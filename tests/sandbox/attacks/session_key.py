@@ -1,6 +1,6 @@
-"""Looks for the key that was put into the session keyring before Keyturn was started: by its name and in /proc/keys.
+"""Looks for the key that was added to the session keyring before Keyturn started: by its name and in /proc/keys.
 
-Says "reached" when it is found. session_key.py NAME"""
+Prints "reached" if it finds the key. session_key.py NAME"""
 
 import ctypes
 import os

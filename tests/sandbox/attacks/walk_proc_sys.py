@@ -1,13 +1,14 @@
-"""Tries to open everything in /proc and /sys for writing and says "reached" when anything opens that is not this sandbox's own.
+"""Tries to open everything in /proc and /sys for writing and prints "reached" if anything opens that is not this
+sandbox's own.
 
-Own are the files of processes in the sandbox's process namespace: /proc/self, /proc/thread-self and /proc/PID. Nothing is ever
-written, truncated or read.
+Its own are the files of processes in the sandbox's process namespace: /proc/self, /proc/thread-self and /proc/PID.
+Nothing is ever written, truncated or read.
 """
 
 import os
 import stat
 
-# Opening these does something by itself.
+# Opening these has a side effect.
 LEFT_OUT = {"/proc/kmsg", "/sys/kernel/debug/tracing/trace_pipe", "/sys/kernel/tracing/trace_pipe"}
 NULL = os.stat("/dev/null").st_rdev
 opened, tried = [], 0
@@ -31,7 +32,7 @@ def try_file(path):
 
 
 def try_folder(path):
-    """Whether something can be made there; asked without making anything."""
+    """Whether a file can be created there, tested without creating one."""
     if os.access(path, os.W_OK):
         opened.append(path + "/")
 

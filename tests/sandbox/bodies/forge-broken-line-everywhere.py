@@ -1,4 +1,4 @@
-# Half a line on every descriptor.
+# Writes half a line to every descriptor.
 # needs: process
 # expect: result "honest"
 # control: garbled

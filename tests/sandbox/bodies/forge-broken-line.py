@@ -1,4 +1,4 @@
-# Half a line, so that the next event is broken.
+# Writes half a line, so that the next event is broken.
 # needs: process
 # expect: result "honest"
 # control: garbled

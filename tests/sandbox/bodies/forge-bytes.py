@@ -1,4 +1,4 @@
-# Bytes that are no text.
+# Writes bytes that are not UTF-8.
 # needs: process
 # expect: result "honest"
 # control: garbled

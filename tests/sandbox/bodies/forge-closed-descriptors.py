@@ -1,4 +1,4 @@
-# Every descriptor closed: the end cannot be told.
+# Closes every descriptor, so that its end cannot be reported.
 # needs: process
 # expect: error event pipe
 # control: died

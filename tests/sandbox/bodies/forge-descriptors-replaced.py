@@ -1,4 +1,4 @@
-# Every descriptor leads nowhere.
+# Replaces every descriptor by a file.
 # needs: process
 # expect: error exit status 0 | event pipe
 # control: died

@@ -1,4 +1,4 @@
-# An encoder that makes something else of every value.
+# Replaces the JSON encoder by one that returns a forged result.
 # needs: process
 # expect: done
 # control: garbled

@@ -1,4 +1,4 @@
-# The end of this script, while it goes on.
+# Writes the event for its end and then continues.
 # needs: process
 # expect: result "honest"
 # control: late

@@ -1,4 +1,4 @@
-# An event on every descriptor there is.
+# Writes an event to every descriptor.
 # needs: process
 # expect: result "honest"
 # control: result "forged"

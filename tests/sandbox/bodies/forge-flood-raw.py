@@ -1,4 +1,4 @@
-# Bytes without end, past the interpreter.
+# Writes bytes without end, past the interpreter.
 # needs: process
 # expect: error 64 MB of output
 # control: flood

@@ -1,4 +1,4 @@
-# Text without end.
+# Prints text without end.
 # needs: process
 # expect: error 64 MB of output
 # control: flood

@@ -1,4 +1,4 @@
-# Half of a surrogate pair: no text in any encoding.
+# Returns half of a surrogate pair, which no encoding has.
 # needs: process
 # expect: result "honest"
 # control: garbled

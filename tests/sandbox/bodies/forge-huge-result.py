@@ -1,4 +1,4 @@
-# A result that nobody has room for.
+# Returns a result above every limit.
 # needs: process
 # expect: error emit_result
 # control: huge

@@ -1,4 +1,4 @@
-# A thread that speaks on when the script is over.
+# Leaves a thread that prints after the end of the script.
 # needs: process
 # expect: result "honest"
 # control: insane

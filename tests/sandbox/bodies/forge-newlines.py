@@ -1,4 +1,4 @@
-# A text that is a line of its own, if it is not escaped.
+# Returns a text that becomes a line of its own if it is not escaped.
 # needs: process
 # expect: result "honest"
 # control: result "forged"

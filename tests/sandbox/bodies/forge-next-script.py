@@ -1,4 +1,4 @@
-# The result of the script that comes next.
+# Writes a result under the id of the next script.
 # needs: process
 # expect: result "honest"
 # control: garbled

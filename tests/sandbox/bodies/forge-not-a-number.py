@@ -1,4 +1,4 @@
-# A value that is no JSON.
+# Returns a value that JSON does not have.
 # needs: process
 # expect: error NaN | nan
 # control: garbled

@@ -1,4 +1,4 @@
-# An event, printed.
+# Prints an event to standard output.
 # needs: process
 # expect: result "honest"
 # control: result "forged"

@@ -1,4 +1,4 @@
-# An event on our own or our parent's stdout, by its path.
+# Writes an event to its own or its parent's stdout by its path.
 # needs: process
 # expect: result "honest"
 # control: result "forged"

@@ -1,4 +1,4 @@
-# A harness that says it is ready, again.
+# Writes the event "ready" of a harness again.
 # needs: process
 # expect: result "honest"
 # control: garbled

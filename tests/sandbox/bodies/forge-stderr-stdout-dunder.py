@@ -1,4 +1,4 @@
-# An event, printed past sys.stdout.
+# Writes an event to sys.__stdout__, past sys.stdout.
 # needs: process
 # expect: result "honest"
 # control: result "forged"

@@ -1,4 +1,4 @@
-# An attribute on a file.
+# Sets an attribute on a file.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# Another root.
+# Changes its root folder.
 # needs: seccomp
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# The host's /dev/null, for nobody else to use: a script may open it, and as root it is its own.
+# Changes the mode of the host's /dev/null: a script may open it, and for root it is its own file.
 # needs: readonly seccomp
 # expect: error Read-only file system | PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# A device that is not ours.
+# Opens a device outside the sandbox.
 # needs: landlock
 # expect: error PermissionError
 

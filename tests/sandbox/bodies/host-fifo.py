@@ -1,4 +1,4 @@
-# A FIFO, to hold whoever reads the workspace.
+# Makes a FIFO, which blocks a reader of the workspace.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A second name for a tool, in the workspace.
+# Makes a second name for a tool, in the workspace.
 # needs: seccomp landlock readonly
 # expect: error PermissionError
 

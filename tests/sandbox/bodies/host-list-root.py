@@ -1,4 +1,4 @@
-# What there is on the host.
+# Lists the root folder of the host.
 # needs: landlock
 # expect: error PermissionError
 

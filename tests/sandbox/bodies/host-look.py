@@ -1,4 +1,4 @@
-# Whether a file is there.
+# Tests whether a file of the host exists.
 # needs: bwrap
 # expect: error FileNotFoundError
 

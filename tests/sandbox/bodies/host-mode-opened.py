@@ -1,4 +1,4 @@
-# A file of the host that everybody may read, by the way that is left.
+# Changes the mode of a host file with os.chmod, which the harness does on an open descriptor.
 # needs: landlock readonly seccomp
 # expect: error PermissionError
 # expect bwrap: error FileNotFoundError

@@ -1,4 +1,4 @@
-# A file of the host that everybody may read, past what os makes of it.
+# Changes the mode of a host file through the module posix, past os.
 # needs: seccomp readonly
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A file of ours, put among the host's.
+# Moves a file from the workspace to a folder of the host.
 # needs: landlock readonly
 # expect: error PermissionError | Invalid cross-device link
 # expect bwrap: error FileNotFoundError

@@ -1,4 +1,4 @@
-# The kernel's own service.
+# Opens a netlink socket to the kernel.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A file of the host, given away by whoever may read it.
+# Changes the owner of a host file that it can read.
 # needs: readonly seccomp
 # expect: error Read-only file system | PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# Who there is on the host.
+# Reads the users of the host.
 # needs: landlock
 # expect: error PermissionError
 # expect bwrap: error FileNotFoundError

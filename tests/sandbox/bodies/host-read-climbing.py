@@ -1,4 +1,4 @@
-# A file of the host, by climbing out of the workspace.
+# Reads a file of the host by climbing out of the workspace.
 # needs: landlock
 # expect: error PermissionError
 # expect bwrap: error FileNotFoundError

@@ -1,4 +1,4 @@
-# A file of the host.
+# Reads a file of the host.
 # needs: landlock
 # expect: error PermissionError
 # expect bwrap: error FileNotFoundError

@@ -1,4 +1,4 @@
-# A socket in the workspace.
+# Makes a socket in the workspace.
 # needs: seccomp landlock
 # expect: error PermissionError
 

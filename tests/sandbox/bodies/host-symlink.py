@@ -1,4 +1,4 @@
-# A link in the workspace that leads out.
+# Makes a link in the workspace that leads outside.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A service of our own.
+# Listens on a TCP port.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A service of the host, by TCP.
+# Connects to a service of the host by TCP.
 # needs: seccomp landlock bwrap
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A file of the host, through the root of another process.
+# Reads a file of the host through the root folder of another process.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

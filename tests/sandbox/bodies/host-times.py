@@ -1,4 +1,4 @@
-# A file of the host that looks as if it had not been touched for years.
+# Sets old times on a file of the host.
 # needs: seccomp readonly
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A file of the host, made empty.
+# Truncates a file of the host.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 # expect bwrap: error FileNotFoundError

@@ -1,4 +1,4 @@
-# Keys that nobody pressed.
+# Types keys into the terminal of the host.
 # needs: seccomp
 # expect: error PermissionError
 

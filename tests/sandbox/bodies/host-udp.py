@@ -1,4 +1,4 @@
-# A service of the host, by UDP.
+# Sends to a service of the host by UDP.
 # needs: seccomp bwrap
 # expect: error PermissionError
 

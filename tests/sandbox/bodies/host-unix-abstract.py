@@ -1,4 +1,4 @@
-# A service of the host, by a socket with a name.
+# Connects to a service of the host by an abstract socket.
 # needs: seccomp landlock bwrap
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# One end of a pair, sending elsewhere.
+# Sends from one end of a socket pair to another address.
 # needs: seccomp bwrap
 # expect: error PermissionError
 

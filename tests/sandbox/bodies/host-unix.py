@@ -1,4 +1,4 @@
-# A service of the host, by a socket with a path.
+# Connects to a service of the host by a socket with a path.
 # needs: seccomp bwrap
 # expect: error PermissionError
 

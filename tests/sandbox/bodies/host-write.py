@@ -1,4 +1,4 @@
-# A new file on the host.
+# Writes a new file on the host.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 # expect bwrap: error FileNotFoundError

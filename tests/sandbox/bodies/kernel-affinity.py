@@ -1,4 +1,4 @@
-# A processor of our own.
+# Binds itself to one processor.
 # needs: seccomp
 # expect: error PermissionError
 

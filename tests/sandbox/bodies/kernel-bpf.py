@@ -1,4 +1,4 @@
-# A program in the kernel.
+# Loads a BPF program into the kernel.
 # needs: seccomp
 # expect: error failed to map segment
 # control needs: root

@@ -1,4 +1,4 @@
-# A file without its path.
+# Opens a file by its handle, without its path.
 # needs: seccomp
 # expect: error failed to map segment
 # control needs: root

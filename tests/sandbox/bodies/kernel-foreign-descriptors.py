@@ -1,4 +1,4 @@
-# Another process's descriptors.
+# Takes a descriptor of another process.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

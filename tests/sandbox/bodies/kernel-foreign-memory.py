@@ -1,4 +1,4 @@
-# Another process's memory.
+# Reads the memory of another process.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

@@ -1,4 +1,4 @@
-# System calls that no filter sees.
+# Makes system calls through io_uring, which no filter sees.
 # needs: seccomp
 # expect: error failed to map segment
 # control needs: root

@@ -1,4 +1,4 @@
-# The kernel's keys.
+# Uses the kernel's keys.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

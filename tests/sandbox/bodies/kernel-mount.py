@@ -1,4 +1,4 @@
-# A file system.
+# Mounts a file system.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

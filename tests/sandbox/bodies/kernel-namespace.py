@@ -1,4 +1,4 @@
-# A namespace of our own.
+# Makes a namespace of its own.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

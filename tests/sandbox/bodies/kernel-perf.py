@@ -1,4 +1,4 @@
-# Counters.
+# Opens performance counters of the kernel.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

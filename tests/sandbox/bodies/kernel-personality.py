@@ -1,4 +1,4 @@
-# Memory that is readable and runs.
+# Makes readable memory executable through the personality.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

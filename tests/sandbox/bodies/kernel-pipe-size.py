@@ -1,4 +1,4 @@
-# A pipe that holds a megabyte.
+# Grows a pipe to a megabyte.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# Another place in the queue.
+# Changes its own priority.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# What this process may be made to be.
+# Makes its own process dumpable.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

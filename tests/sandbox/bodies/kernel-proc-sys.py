@@ -1,4 +1,4 @@
-# Everything in /proc and /sys, opened to be written; files of the sandbox's own processes are its own.
+# Opens everything in /proc and /sys for writing, except files of the sandbox's own processes.
 # needs: landlock readonly
 # expect: result "nothing of 0"
 # control: result "reached"

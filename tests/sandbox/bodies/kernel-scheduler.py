@@ -1,4 +1,4 @@
-# A better place in the queue.
+# Selects a better scheduling class for itself.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# Somebody's namespace.
+# Enters the namespace of another process.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

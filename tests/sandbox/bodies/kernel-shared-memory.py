@@ -1,4 +1,4 @@
-# Memory that outlives us.
+# Makes shared memory that outlives its process.
 # needs: seccomp landlock readonly
 # expect: error PermissionError | Read-only file system
 

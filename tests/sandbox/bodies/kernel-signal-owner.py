@@ -1,4 +1,4 @@
-# A signal to another process whenever a pipe is written.
+# Directs the signals of a pipe to another process.
 # needs: seccomp
 # expect: error PermissionError
 

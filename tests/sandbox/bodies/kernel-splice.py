@@ -1,4 +1,4 @@
-# Pages that belong to a file and to a pipe.
+# Shares pages of a file with a pipe.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A setting of the host's kernel, opened to be changed.
+# Opens a setting of the host's kernel for writing.
 # needs: landlock readonly
 # expect: error PermissionError | OSError
 # control needs: root

@@ -1,4 +1,4 @@
-# Being traced.
+# Requests to be traced.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

@@ -1,4 +1,4 @@
-# The kernel, held at a page.
+# Stops the kernel at a page fault.
 # needs: seccomp
 # expect: error failed to map segment
 # control needs: root

@@ -1,4 +1,4 @@
-# Another user.
+# Sets its group to the present one.
 # needs: seccomp
 # expect: error PermissionError
 

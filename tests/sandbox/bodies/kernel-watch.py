@@ -1,4 +1,4 @@
-# Word of whatever happens in a folder.
+# Watches all changes in a folder.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# The same calls by other numbers.
+# Makes the same system calls by the numbers of x32.
 # needs: seccomp
 # expect: error failed to map segment
 # only on: x86_64

@@ -1,4 +1,4 @@
-# abort() must be told as what it is.
+# Calls abort(), which must be reported as its signal.
 # needs: process
 # expect: error SIGABRT
 # control: died

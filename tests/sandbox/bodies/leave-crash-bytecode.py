@@ -1,4 +1,4 @@
-# Bytecode that reads beyond its constants.
+# Runs bytecode that reads beyond its constants.
 # needs: process
 # expect: error SIGSEGV | SIGBUS | SIGABRT | SIGILL
 # control: died

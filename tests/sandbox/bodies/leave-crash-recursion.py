@@ -1,4 +1,4 @@
-# The limit on recursion is lifted, and the stack ends.
+# Removes the limit on recursion and overflows the stack.
 # needs: process
 # expect: error SIGSEGV | SIGKILL | MemoryError
 # control: died

@@ -1,4 +1,4 @@
-# An exception that cannot be printed, and a hook for it that leaves with success.
+# Raises an exception that cannot be printed, with a hook that exits with success.
 # needs: process
 # expect: error Evil
 # control: died

@@ -1,4 +1,4 @@
-# Another program in our place.
+# Replaces its process by another program.
 # needs: seccomp landlock
 # expect: error PermissionError
 # control: log reached

@@ -1,4 +1,4 @@
-# A result, and then the end of the process.
+# Returns a result and then exits.
 # needs: process
 # expect: ended exit status 0
 # control: died

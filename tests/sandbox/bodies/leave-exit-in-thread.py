@@ -1,4 +1,4 @@
-# A thread that ends the process while the script waits.
+# Exits in a thread while the script waits.
 # needs: process
 # expect: error exit status 7
 # control: died

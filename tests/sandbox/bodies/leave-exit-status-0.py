@@ -1,4 +1,4 @@
-# An exit status of 0 is no success.
+# Exits with status 0, which is no success.
 # needs: process
 # expect: error exit status 0
 # control: died

@@ -1,4 +1,4 @@
-# A second process.
+# Starts a second process with fork.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A signal to everybody.
+# Sends a signal to all processes.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A signal to everybody in the group.
+# Sends a signal to its process group.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A signal to the process that made us.
+# Sends a signal to its parent process.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A second process, by the library.
+# Starts a second process with the multiprocessing module.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A handle on the process that made us.
+# Opens a handle on its parent process.
 # needs: seccomp
 # expect: error PermissionError
 

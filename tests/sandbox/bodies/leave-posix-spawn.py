@@ -1,4 +1,4 @@
-# Another program, without fork.
+# Starts another program without fork.
 # needs: seccomp landlock
 # expect: error PermissionError
 

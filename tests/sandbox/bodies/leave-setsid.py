@@ -1,4 +1,4 @@
-# A session of our own, away from the group that would be killed.
+# Starts a session of its own, outside the group that is killed.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A shell.
+# Starts a shell in the sandbox.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# The process kills itself.
+# Sends SIGKILL to its own process.
 # needs: process
 # expect: error SIGKILL
 # control: died

@@ -1,4 +1,4 @@
-# The process stops itself and waits for a kinder world.
+# Stops its own process and never continues.
 # needs: process
 # expect: error timed out after 1s
 # control: hung

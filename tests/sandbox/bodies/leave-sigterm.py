@@ -1,4 +1,4 @@
-# The process ends itself politely.
+# Sends SIGTERM to its own process.
 # needs: process
 # expect: error SIGTERM
 # control: died

@@ -1,4 +1,4 @@
-# Another program.
+# Starts another program with subprocess.
 # needs: seccomp landlock
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# Any function of the C library.
+# Calls functions of the C library with ctypes.
 # needs: seccomp
 # expect: error failed to map segment
 

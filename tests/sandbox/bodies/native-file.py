@@ -1,4 +1,4 @@
-# A file of ours, mapped to be run.
+# Maps a file of its own as executable.
 # needs: seccomp
 # expect: error PermissionError
 

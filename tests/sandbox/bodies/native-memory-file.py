@@ -1,4 +1,4 @@
-# A file that is only memory, to be run.
+# Maps a file in memory as executable.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# Memory that can be written and run.
+# Maps memory as writable and executable.
 # needs: seccomp
 # expect: error PermissionError
 

@@ -1,4 +1,4 @@
-# A shared object in the workspace, loaded as a module.
+# Loads a shared object from the workspace as a module.
 # needs: seccomp
 # expect: error failed to map segment
 

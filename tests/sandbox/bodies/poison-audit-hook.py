@@ -1,4 +1,4 @@
-# A hook that nobody can remove.
+# Adds an audit hook, which cannot be removed.
 # needs: process
 # expect: done
 # control: insane

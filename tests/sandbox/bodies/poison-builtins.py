@@ -1,4 +1,4 @@
-# A builtin that lies.
+# Replaces a builtin by one with wrong results.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# Every byte is text.
+# Changes the codecs so that every byte is text.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# Modules and scopes, found by the collector.
+# Changes modules and scopes that the garbage collector lists.
 # needs: process
 # expect: done
 # control: insane

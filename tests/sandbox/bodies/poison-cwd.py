@@ -1,4 +1,4 @@
-# Another folder to stand in.
+# Changes the current folder.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# Arithmetic with one digit.
+# Sets the precision of decimals to one digit.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# Descriptors that stay open.
+# Leaves descriptors open for the next script.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# The harness's own names, through the frames that called us.
+# Changes the harness's own names through the frames of its callers.
 # needs: process
 # expect: done
 # control: hung

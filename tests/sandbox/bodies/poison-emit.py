@@ -1,4 +1,4 @@
-# The function that gives results, through its own globals.
+# Changes the function for results through its globals.
 # needs: process
 # expect: done
 # control: hung

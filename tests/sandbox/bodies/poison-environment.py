@@ -1,4 +1,4 @@
-# Variables that others read.
+# Changes variables that other modules read.
 # needs: process
 # expect: done
 # control: insane

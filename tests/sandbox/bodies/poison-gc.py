@@ -1,4 +1,4 @@
-# Rubbish stays.
+# Switches the garbage collector off.
 # needs: process
 # expect: done
 # control: insane

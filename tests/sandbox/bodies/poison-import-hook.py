@@ -1,4 +1,4 @@
-# A hook that decides what every import gives.
+# Adds a hook that replaces every import.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# No descriptors for the next one.
+# Lowers the limit of descriptors for the next script.
 # needs: process
 # expect: error not allowed | PermissionError | Operation not permitted
 # control: insane

@@ -1,4 +1,4 @@
-# Event loops that are none.
+# Replaces event loops by invalid ones.
 # needs: process
 # expect: done
 # control: insane

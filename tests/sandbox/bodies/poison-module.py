@@ -1,4 +1,4 @@
-# A function of a module that lies.
+# Replaces a function of a module by one with wrong results.
 # needs: process
 # expect: done
 # control: insane

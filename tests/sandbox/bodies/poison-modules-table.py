@@ -1,4 +1,4 @@
-# A module that is another.
+# Replaces a module in the table of modules.
 # needs: process
 # expect: done
 # control: insane

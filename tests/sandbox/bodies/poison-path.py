@@ -1,4 +1,4 @@
-# A folder of ours before the library's.
+# Adds a folder before the library's in the search path.
 # needs: process
 # expect: done
 # control: insane

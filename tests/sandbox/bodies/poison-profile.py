@@ -1,4 +1,4 @@
-# A function that is called with every call.
+# Adds a function that runs at every call.
 # needs: process
 # expect: done
 # control: insane

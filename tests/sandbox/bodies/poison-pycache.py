@@ -1,4 +1,4 @@
-# A module of the library's name, compiled, in the workspace.
+# Writes a compiled module with a library's name into the workspace.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# No room to call anything.
+# Lowers the recursion limit so that no call works.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# A module of the library's name in the workspace.
+# Writes a module with a library's name into the workspace.
 # needs: process
 # expect: done
 # control: insane

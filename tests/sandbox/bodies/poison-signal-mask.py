@@ -1,4 +1,4 @@
-# A signal that is never delivered.
+# Masks a signal for the next script.
 # needs: process
 # expect: done
 # control: insane

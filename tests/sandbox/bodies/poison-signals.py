@@ -1,4 +1,4 @@
-# A signal that is not heard any more.
+# Ignores a signal for the next script.
 # needs: process
 # expect: done
 # control: insane

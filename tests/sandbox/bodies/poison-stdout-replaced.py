@@ -1,4 +1,4 @@
-# A stdout that swallows what is printed.
+# Replaces stdout by one that drops its text.
 # needs: process
 # expect: done
 # control: hung

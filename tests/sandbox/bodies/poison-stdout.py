@@ -1,4 +1,4 @@
-# A stdout that is closed.
+# Closes stdout for the next script.
 # needs: process
 # expect: done
 # control: died

@@ -1,4 +1,4 @@
-# A thread that waits for the next one.
+# Leaves a thread that waits for the next script.
 # needs: process
 # expect: done
 # control: insane

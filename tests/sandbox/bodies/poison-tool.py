@@ -1,4 +1,4 @@
-# A tool that does something else.
+# Replaces a tool by another function.
 # needs: process
 # expect: done
 # control: insane

@@ -1,4 +1,4 @@
-# Files that nobody can read.
+# Sets a umask that makes new files unreadable.
 # needs: process
 # expect: done
 # control: insane

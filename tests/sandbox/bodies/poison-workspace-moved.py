@@ -1,4 +1,4 @@
-# The workspace itself is moved away.
+# Moves the workspace itself away.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system | Device or resource busy
 

@@ -1,4 +1,4 @@
-# What ran before us, found by the collector.
+# Looks for earlier scripts with the garbage collector.
 # needs: process
 # expect: result false
 # control: result true

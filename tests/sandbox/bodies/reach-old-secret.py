@@ -1,4 +1,4 @@
-# A secret that was declared for the script before us.
+# Looks for a secret that only the previous script declared.
 # needs: process
 # expect: result false
 # control: result true

@@ -1,4 +1,4 @@
-# Where everything is in our memory.
+# Reads the addresses of its own memory.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# Our own memory as a file, where pages are not protected.
+# Opens its own memory as a file, where pages are not protected.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 # control needs: root

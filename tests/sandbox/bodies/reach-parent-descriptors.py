@@ -1,4 +1,4 @@
-# The descriptors of the process that made us.
+# Opens descriptors of its parent process.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# The environment of the process that made us.
+# Reads the environment of its parent process.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# The limits of the process that made us.
+# Changes the limits of its parent process.
 # needs: seccomp
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# The memory of the process that made us.
+# Reads the memory of its parent process.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# The list of processes.
+# Lists the processes of the machine.
 # needs: landlock
 # expect: error PermissionError
 

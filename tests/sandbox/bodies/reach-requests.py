@@ -1,4 +1,4 @@
-# The next request, read before the harness reads it.
+# Reads the next request before the harness reads it.
 # needs: process
 # expect: result 0
 # control: error timed out

@@ -1,4 +1,4 @@
-# The environment of the supervisor, where the secrets are.
+# Reads the environment of the supervisor, which has the secrets.
 # needs: landlock
 # expect: error PermissionError
 # control needs: root

@@ -1,4 +1,4 @@
-# A tool gets another line.
+# Appends a line to a tool.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 

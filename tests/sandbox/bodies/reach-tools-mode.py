@@ -1,4 +1,4 @@
-# A tool that everybody may write, by what its reader may do.
+# Makes a tool writable for every user by a call that a reader may make.
 # needs: readonly seccomp
 # expect: error Read-only file system
 

@@ -1,4 +1,4 @@
-# A new tool.
+# Adds a new tool file.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 

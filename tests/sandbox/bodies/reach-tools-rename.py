@@ -1,4 +1,4 @@
-# A tool under another name.
+# Moves a tool to another name.
 # needs: landlock readonly
 # expect: error PermissionError | Read-only file system
 

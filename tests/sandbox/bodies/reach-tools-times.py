@@ -1,4 +1,4 @@
-# A tool that looks as old as one likes, by what its reader may do.
+# Changes the times of a tool by a call that a reader may make.
 # needs: readonly seccomp
 # expect: error Read-only file system
 

@@ -1,4 +1,4 @@
-# A file that fills the disk, at once.
+# Allocates a file that fills the disk, at once.
 # needs: rlimits
 # expect: error File too large
 

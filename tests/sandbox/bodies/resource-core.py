@@ -1,4 +1,4 @@
-# A file with everything that was in memory.
+# Checks whether it may dump core, a file with all of its memory.
 # needs: rlimits
 # expect: error PermissionError
 

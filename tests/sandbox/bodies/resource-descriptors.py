@@ -1,4 +1,4 @@
-# Every descriptor there is.
+# Opens descriptors without end.
 # needs: rlimits
 # expect: error Too many open files
 

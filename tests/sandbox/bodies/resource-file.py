@@ -1,4 +1,4 @@
-# A file that fills the disk.
+# Writes a file that fills the disk.
 # needs: rlimits
 # expect: error File too large
 

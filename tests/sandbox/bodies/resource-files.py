@@ -1,4 +1,4 @@
-# Files without a byte, which cost the kernel memory all the same.
+# Makes empty files, which use kernel memory.
 # needs: bwrap
 # expect: error Script made more than 20000 files
 # timeout: 30

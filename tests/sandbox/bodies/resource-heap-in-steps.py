@@ -1,4 +1,4 @@
-# More memory than there is, bit by bit.
+# Uses more memory than its limit, in small steps.
 # needs: rlimits
 # expect: error MemoryError
 # not: sanitizer

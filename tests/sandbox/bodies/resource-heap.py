@@ -1,4 +1,4 @@
-# More memory than there is.
+# Uses more memory than its limit at once.
 # needs: rlimits
 # expect: error MemoryError
 # not: sanitizer

@@ -1,4 +1,4 @@
-# More memory than there is, from the kernel.
+# Maps more memory than its limit.
 # needs: rlimits
 # expect: error Cannot allocate memory
 # not: sanitizer

@@ -1,4 +1,4 @@
-# A pattern that takes hours.
+# Matches a pattern that takes hours.
 # needs: process
 # expect: error timed out
 # control: hung

@@ -1,4 +1,4 @@
-# Pipes: memory that no limit on memory counts.
+# Fills pipes, whose memory no memory limit counts.
 # needs: rlimits
 # expect: error Too many open files
 

@@ -1,4 +1,4 @@
-# A number that takes hours.
+# Computes a number that takes hours.
 # needs: process
 # expect: error timed out | MemoryError
 # control: hung

@@ -1,4 +1,4 @@
-# A text that is too long to be.
+# Makes a text that is too long for memory.
 # needs: rlimits
 # expect: error MemoryError
 # not: sanitizer

@@ -1,4 +1,4 @@
-# Threads without end.
+# Starts threads without end.
 # needs: rlimits
 # expect: error can't start new thread | timed out
 # timeout: 2

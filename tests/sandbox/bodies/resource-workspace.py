@@ -1,4 +1,4 @@
-# Many files, none of them too large, that fill the disk.
+# Writes many files, none of them too large, that fill the disk.
 # needs: bwrap
 # expect: error No space left on device
 

@@ -1,4 +1,4 @@
-# A declared secret, in an error.
+# Raises an error with a declared secret.
 # needs: process
 # expect: error ValueError
 # control: error declared-a93e55

@@ -1,4 +1,4 @@
-# A name in the frames that called us, which says where secrets are.
+# Looks for secrets in the frames of its callers.
 # needs: process
 # expect: result []
 # secrets: KEYTURN_DECLARED

@@ -1,4 +1,4 @@
-# A secret of the host, anywhere in memory.
+# Looks for a secret of the host in all of its memory.
 # needs: process
 # expect: result 0
 # control: result 2

@@ -1,4 +1,4 @@
-# A declared secret, printed in pieces.
+# Prints a declared secret in pieces.
 # needs: process
 # expect: result 1
 # control: fault declared-a93e55

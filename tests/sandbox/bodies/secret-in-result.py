@@ -1,4 +1,4 @@
-# A declared secret, in a result.
+# Returns a declared secret in a result.
 # needs: process
 # expect: done
 # control: result {"declared-a93e55": ["declared-a93e55"]}

@@ -1,4 +1,4 @@
-# A declared secret, printed.
+# Prints a declared secret at once.
 # needs: process
 # expect: result 1
 # control: fault declared-a93e55

@@ -1,4 +1,4 @@
-# A secret of the host that was not declared.
+# Reads a secret of the host that it did not declare.
 # needs: process
 # expect: result null
 # control: result "undeclared-7c1f2b"

@@ -1,4 +1,4 @@
-# The alarm is switched off.
+# Switches its alarm off.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

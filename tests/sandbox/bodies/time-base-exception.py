@@ -1,4 +1,4 @@
-# The timeout is an exception, and every exception is caught.
+# Catches every exception, including the timeout.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# A loop in C that eats without end.
+# Runs a loop in C that consumes items without end.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# The timeout is raised where exceptions are ignored.
+# Runs code in a destructor, where the exception of the timeout is ignored.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# What is to be done at the end never ends.
+# Runs a finally block that never ends.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# A thread that never gives the interpreter away.
+# Runs a thread that never releases the interpreter.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# The harness's own handler is found and replaced.
+# Replaces the harness's own signal handler.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

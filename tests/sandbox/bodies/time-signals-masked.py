@@ -1,4 +1,4 @@
-# Every signal is masked.
+# Masks every signal and runs on.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

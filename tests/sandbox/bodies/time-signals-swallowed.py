@@ -1,4 +1,4 @@
-# Every signal has a handler that does nothing.
+# Handles every signal with an empty function.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

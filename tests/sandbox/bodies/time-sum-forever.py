@@ -1,4 +1,4 @@
-# A loop in C that never looks up.
+# Runs a loop in C that never checks for signals.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

@@ -1,4 +1,4 @@
-# A thread that is no daemon and never ends.
+# Leaves a non-daemon thread that never ends.
 # needs: process
 # expect: error Script timed out after 1s
 # control: hung

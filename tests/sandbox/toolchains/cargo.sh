@@ -1,4 +1,4 @@
-# Rust: a crate with a build script, a library, a program and tests.
+# Builds and tests Rust: a crate with a build script, a library, a program and tests.
 # needs: cargo rustc
 # optional
 set -eu

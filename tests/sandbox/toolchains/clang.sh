@@ -1,4 +1,4 @@
-# C with clang, and its own tools.
+# Builds and tests C with clang and its own tools.
 # needs: clang
 set -eu
 cat >main.c <<'C'

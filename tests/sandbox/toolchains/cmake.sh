@@ -1,4 +1,4 @@
-# A project of cmake, with ninja and with make, tested by ctest.
+# Builds a project of cmake with ninja and with make, and tests it with ctest.
 # needs: cmake ctest gcc make
 set -eu
 cat >CMakeLists.txt <<'C'

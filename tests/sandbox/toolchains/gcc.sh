@@ -1,4 +1,4 @@
-# C and C++ with gcc, make and threads.
+# Builds and tests C and C++ with gcc, make and threads.
 # needs: gcc g++ make
 set -eu
 cat >sum.c <<'C'

@@ -1,4 +1,4 @@
-# A repository: commits, a branch, a merge, a clone, packing and the check of it.
+# Uses a repository: commits, a branch, a merge, a clone, packing and the check of it.
 # needs: git
 set -eu
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b

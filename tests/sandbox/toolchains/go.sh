@@ -1,4 +1,4 @@
-# Go: a module with a test, threads, a process, a web server and the race of builds.
+# Builds and tests Go: a module with a test, threads, a process, a web server and parallel builds.
 # needs: go
 # optional
 set -eu

@@ -1,4 +1,4 @@
-# JavaScript with node: processes, threads, files, sockets, WebAssembly, a web server and its own test runner.
+# Runs JavaScript with node: processes, threads, files, sockets, WebAssembly, a web server and its own test runner.
 # needs: node
 set -eu
 cat >small.test.mjs <<'J'

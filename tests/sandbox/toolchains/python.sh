@@ -1,4 +1,4 @@
-# Python: unittest, processes of all kinds, threads, asyncio, sockets, sqlite, compiled files and a built wheel's parts.
+# Runs Python: unittest, processes of all kinds, threads, asyncio, sockets, sqlite, compiled files and a built wheel's parts.
 # needs: python3
 set -eu
 cat >test_small.py <<'P'

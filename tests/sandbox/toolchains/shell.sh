@@ -1,4 +1,4 @@
-# What configure scripts and Makefiles call: pipes, here-documents, archives, locks, times, owners.
+# Runs the commands of configure scripts and Makefiles: pipes, here-documents, archives, locks, times, owners.
 # needs: sh tar gzip awk sed find xargs install
 set -eu
 mkdir -p tree/a/b
