@@ -619,20 +619,38 @@ static int continue_turn(struct engine *engine, struct err *err)
 
 static int release_gate(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
 {
+    const struct hold *hold = engine->turn ? engine->turn->holds : NULL;
     if (engine_question(engine))
         return err_set(err, "approve or deny the waiting write first");
-    engine->gates.stepping = stepping;
-    engine->gates.pause = false;
-    if (engine->turn && engine->turn->holds)
+    /* At a limit the intent ends the turn. It says nothing about where the next turn pauses. */
+    if (!hold || hold->gate != GATE_BUDGET || hold->limit < 0) {
+        engine->gates.stepping = stepping;
+        engine->gates.pause = false;
+    }
+    if (hold)
         turn_release(engine->turn, by);
     return 0;
+}
+
+/* A turn that ended at a limit cannot be reopened: what it recorded last is its end. A new turn continues its work,
+ * with limits of its own. */
+static int continue_after_limit(struct engine *engine, struct err *err)
+{
+    const struct session_turn *last = session_turn(&engine->session);
+    if (!last || strcmp(session_name(&engine->session, last->status), "budget") != 0)
+        return err_set(err, "no turn is running");
+    return start_turn(engine, &(struct intent){.type = INTENT_START, .start = {ENGINE_CONTINUE_PROMPT}}, err);
 }
 
 static int extend_budget(struct engine *engine, const struct intent *intent, struct err *err)
 {
     struct turn *turn = engine->turn;
-    if (!turn || !turn->budget.clock || turn->ending)
-        return err_set(err, "no turn is running");
+    if (!turn)
+        return continue_after_limit(engine, err);
+    if (!turn->budget.clock)
+        return err_set(err, "the turn is still starting");
+    if (turn->ending)
+        return err_set(err, "the turn is ending; it needs no higher limits");
     if (!(intent->extend.share > 0))
         return err_set(err, "a budget can only be raised");
     budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
@@ -640,10 +658,8 @@ static int extend_budget(struct engine *engine, const struct intent *intent, str
     emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_charge(turn);
     turn_clock_changed(turn);
-    if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
-        turn->tally.timed_out = false;
+    if (turn->holds && turn->holds->limit >= 0 && !budget_reached(&turn->budget, (enum budget_key)turn->holds->limit))
         turn_release(turn, "extend");
-    }
     return 0;
 }
 

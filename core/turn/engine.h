@@ -105,6 +105,8 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
 /* Cancels running work. Run the loop until engine_idle first, unless the process is about to exit. */
 void engine_free(struct engine *engine);
 
+/* The prompt of the turn that INTENT_EXTEND starts after a turn that ended at a limit. */
+#define ENGINE_CONTINUE_PROMPT "Continue. The last turn stopped at a limit."
 /* Returns 0, or -1 and the reason; a refused intent changes nothing. */
 int engine_submit(struct engine *engine, const struct intent *intent, struct err *err) CHECKED;
 /* The session's own emitter, for events beside or between turns. */

@@ -346,10 +346,12 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
         emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
         return false;
     }
-    turn_hold(
-        turn,
-        &(struct hold){
-            .gate = view->gate, .why = (char *)why, .limit = -1, .breakpoint = breakpoint, .call = call, .go = go});
+    turn_hold(turn, &(struct hold){.gate = view->gate,
+                                   .why = (char *)why,
+                                   .limit = turn->ending ? -1 : turn->reached,
+                                   .breakpoint = breakpoint,
+                                   .call = call,
+                                   .go = go});
     return true;
 }
 

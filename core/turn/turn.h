@@ -99,7 +99,11 @@ struct turn {
     struct loop_timer deadline_timer;
     struct model_reply reply; /* of this step, between answer and messages; also kept here while the turn is held at a
                                * budget */
-    bool reply_parked, retry_parked;
+
+    int reached;    /* the enum budget_key whose limit was reached and has not been raised; -1: none */
+    bool stopping;  /* the turn ends at that limit: what still waits is skipped */
+    size_t skipped; /* calls that a limit stopped */
+    void (*parked)(struct turn *turn); /* continues when the user raised the limit; NULL: it runs meanwhile */
 
     struct arena arena; /* of the step */
     struct turn_call *calls;
@@ -196,8 +200,15 @@ void turn_load(struct turn *turn);
 void turn_watch_deadline(struct turn *turn);
 void turn_free(struct turn *turn);
 void turn_next_step(struct turn *turn);
-/* Ends the loop with this status. close_writes, finalize and finished follow. */
+/* Ends the loop with this status. close_writes, finalize and finished follow. A turn that lost calls to a limit does
+ * not end as done. */
 void turn_end(struct turn *turn, const char *status);
+/* Reports that a limit was reached. Returns true if the turn holds, because a user can raise the limit: then `parked`
+ * is called, unless the user ends the turn. `call` is the call that waits; may be NULL. */
+bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *call,
+                      void (*parked)(struct turn *turn));
+/* True while the turn holds at a limit: what comes next must be parked. */
+bool turn_at_limit(const struct turn *turn);
 void turn_cancel(struct turn *turn);
 /* Frees the turn once it is finished and none of its work is running. */
 void turn_maybe_free(struct turn *turn);
@@ -221,6 +232,8 @@ void turn_run_calls(struct turn *turn, struct turn_call *none);
 /* Plans the calls now, without waiting longer for tools whose effects are unknown. */
 void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
+/* Cancels the calls that run. */
+void turn_calls_cancel(struct turn *turn);
 /* Applies the effects of an outcome on the rest of the turn. */
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome);
 /* Emits tool.finished. */

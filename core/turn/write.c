@@ -392,6 +392,12 @@ static void decide(struct turn *turn, struct turn_call *call)
     }
 }
 
+static void decide_parked(struct turn *turn)
+{
+    if (turn->question)
+        decide(turn, turn->question->call);
+}
+
 /* Records the proposal. Then the question pauses at its gate, or is decided at once. */
 static void diffs_made(struct loop_work *work)
 {
@@ -411,7 +417,9 @@ static void diffs_made(struct loop_work *work)
                                          .write_proposed = {.call = q->call_id, .ask = q->id, .files = q->files}});
     if (!bounded_waits(q->running))
         return; /* settled meanwhile: write_call_gone follows */
-    if (!turn_hold_at(turn, &view, q->call, decide))
+    if (turn_at_limit(turn) && !turn->parked)
+        turn->parked = decide_parked; /* one thing at a time: the user decides about the limit first */
+    else if (!turn_hold_at(turn, &view, q->call, decide))
         decide(turn, q->call);
 }
 
