@@ -361,14 +361,26 @@ int budget_warning(struct budget *budget, double share)
     return -1;
 }
 
+double budget_adds(const struct budget *budget, enum budget_key key)
+{
+    const struct budget_limits *first = &budget->first;
+    if (key == BUDGET_WALL_MS)
+        return first->wall_s > 0 ? first->wall_s * 1000 : 1000;
+    if (key == BUDGET_COST_USD)
+        return first->cost_usd == 0 ? 0.01 : first->cost_usd;
+    bool follows = key == BUDGET_TOOL_CALLS && first->tool_calls == BUDGET_AS_STEPS;
+    int64_t limit = *whole_limit((struct budget_limits *)first, follows ? BUDGET_STEPS : key);
+    return limit < 0 ? NAN : limit > 0 ? (double)limit : 1;
+}
+
 /* Tokens and time can exceed their limit by more than the share. Adding to the used amount makes sure that the turn
  * can continue. */
-static void extend_whole(struct budget *budget, enum budget_key key, double share, int64_t first)
+static void extend_whole(struct budget *budget, enum budget_key key, double share)
 {
     int64_t *limit = whole_limit(&budget->limits, key);
     int64_t used = (int64_t)budget_used(budget, key);
     int64_t from = *limit > used ? *limit : used;
-    double more = ceil(share * (double)first);
+    double more = ceil(share * budget_adds(budget, key));
     int64_t add = more < 1 ? 1 : more < 1e15 ? (int64_t)more : (int64_t)1e15;
     if (__builtin_add_overflow(from, add, &from))
         from = INT64_MAX;
@@ -384,17 +396,17 @@ void budget_extend(struct budget *budget, enum budget_key key, double share)
         int64_t now = hold_clock_now(budget->clock);
         int64_t from = budget->due_us > now ? budget->due_us : now;
         int64_t due;
-        budget->due_us = __builtin_add_overflow(from, to_us(share * first->wall_s), &due) ? from : due;
+        budget->due_us =
+            __builtin_add_overflow(from, to_us(share * budget_adds(budget, key) / 1000), &due) ? from : due;
         budget->limits.wall_s = (double)(budget->due_us - budget->start_us) / SECOND_US;
     } else if (key == BUDGET_COST_USD) {
-        budget->limits.cost_usd = fmax(budget->limits.cost_usd, budget->used.cost_usd) + share * first->cost_usd;
+        budget->limits.cost_usd =
+            fmax(budget->limits.cost_usd, budget->used.cost_usd) + share * budget_adds(budget, key);
     } else {
-        bool follows = first->tool_calls == BUDGET_AS_STEPS;
-        bool calls = key == BUDGET_TOOL_CALLS && follows;
-        extend_whole(budget, key, share, calls ? first->steps : *whole_limit((struct budget_limits *)first, key));
+        extend_whole(budget, key, share);
         /* If tool calls follow the steps, they still do: more steps without calls are useless. */
-        if (key == BUDGET_STEPS && follows)
-            extend_whole(budget, BUDGET_TOOL_CALLS, share, first->steps);
+        if (key == BUDGET_STEPS && first->tool_calls == BUDGET_AS_STEPS)
+            extend_whole(budget, BUDGET_TOOL_CALLS, share);
     }
     budget->warned[key] = false;
 }

@@ -79,6 +79,8 @@ bool budget_reached(const struct budget *budget, enum budget_key key);
 int budget_exhausted(const struct budget *budget);
 /* The next key that has passed `share` (0.8) for the first time; -1: none. */
 int budget_warning(struct budget *budget, double share);
+/* What a share of 1 adds: the limit at the start of the turn, but not 0; NaN: it had no limit. */
+double budget_adds(const struct budget *budget, enum budget_key key);
 /* Raises the limit of a key by `share` of its first value, because the user chose to continue. */
 void budget_extend(struct budget *budget, enum budget_key key, double share);
 

@@ -305,7 +305,7 @@ void engine_free(struct engine *engine)
     gate_redact_free(engine->redacted);
     journal_close(engine->journal);
     free(engine->failure);
-    free(engine->protected);
+    free(engine->refused);
     free(engine);
 }
 
@@ -346,17 +346,15 @@ uint64_t engine_next_ask(struct engine *engine)
     return ++engine->asks;
 }
 
-#define PROTECTED_TOLD 20 /* refused writes to protected paths that are listed at the end */
+#define REFUSED_LISTED 20
 
-void engine_set_nobody_asked(struct engine *engine, const char *protected)
+void engine_note_refused(struct engine *engine, const char *write)
 {
-    engine->nobody_asked = true;
-    if (!protected || engine->protected_count++ >= PROTECTED_TOLD)
+    if (engine->refused_count++ >= REFUSED_LISTED)
         return;
-    char *all =
-        xasprintf("%s%s%s", engine->protected ? engine->protected : "", engine->protected ? "\n" : "", protected);
-    free(engine->protected);
-    engine->protected = all;
+    char *all = xasprintf("%s%s%s", engine->refused ? engine->refused : "", engine->refused ? "\n" : "", write);
+    free(engine->refused);
+    engine->refused = all;
 }
 
 void engine_turn_finished(struct engine *engine, struct turn *turn)
@@ -426,12 +424,13 @@ const char *engine_failed(const struct engine *engine)
 
 bool engine_nobody_asked(const struct engine *engine)
 {
-    return engine->nobody_asked;
+    return engine->refused_count > 0;
 }
 
-const char *engine_protected(const struct engine *engine)
+const char *engine_refused(const struct engine *engine, size_t *more)
 {
-    return engine->protected;
+    *more = engine->refused_count > REFUSED_LISTED ? engine->refused_count - REFUSED_LISTED : 0;
+    return engine->refused;
 }
 
 const struct question *engine_question(const struct engine *engine)
@@ -449,6 +448,7 @@ bool engine_held(const struct engine *engine, struct held_view *out)
         .gate = hold->gate,
         .why = hold->why,
         .limit = hold->limit,
+        .adds = hold->limit >= 0 ? budget_adds(&engine->turn->budget, (enum budget_key)hold->limit) : 0,
         .breakpoint = hold->breakpoint,
         .call = hold->call ? hold->call->id : NULL,
         .tool = hold->call ? hold->call->tool : NULL,

@@ -125,8 +125,8 @@ void engine_on_revised(struct engine *engine, void (*revised)(void *data), void 
 const char *engine_failed(const struct engine *engine);
 /* True if a write was denied because no user could answer. */
 bool engine_nobody_asked(const struct engine *engine);
-/* Such writes to protected paths: path and reason, one per line, the first 20; NULL: none. */
-const char *engine_protected(const struct engine *engine);
+/* Such writes: tool, path and reason, one per line, the first 20; NULL: none. `more` gets the number of the others. */
+const char *engine_refused(const struct engine *engine, size_t *more);
 
 /* The open question, for the screen; NULL: none. */
 const struct question *engine_question(const struct engine *engine);
@@ -135,6 +135,7 @@ struct held_view {
     enum gate gate;
     const char *why;  /* "step", "pause", a breakpoint, "limit: steps"; for display */
     int limit;        /* the enum budget_key that is used up; -1: none */
+    double adds;      /* what INTENT_EXTEND with a share of 1 adds to that limit */
     int breakpoint;   /* id of the breakpoint that paused here; 0: none */
     const char *call; /* NULL: the gate is not about a call */
     const struct tool *tool;

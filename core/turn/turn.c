@@ -93,14 +93,6 @@ bool turn_at_limit(const struct turn *turn)
     return turn->holds && turn->reached >= 0 && !turn->stopping;
 }
 
-static void hold_at_limit(struct turn *turn, enum budget_key key, struct turn_call *call)
-{
-    CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
-    turn->reached = (int)key;
-    turn_hold(turn,
-              &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .call = call, .go = limit_answered});
-}
-
 bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *call, void (*parked)(struct turn *turn))
 {
     turn->tally.timed_out |= key == BUDGET_WALL_MS;
@@ -108,7 +100,9 @@ bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *
     if (!turn->config->interactive || turn->stopping || turn->cancelled)
         return false;
     turn->parked = parked;
-    hold_at_limit(turn, key, call);
+    CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
+    turn_hold(turn,
+              &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .call = call, .go = limit_answered});
     return true;
 }
 
@@ -135,19 +129,16 @@ static void end_at_limit(struct turn *turn)
 /* Returns true if the hold at the limit is over because the turn was canceled or the limit was raised. */
 static bool limit_gone(struct turn *turn)
 {
-    int key = budget_exhausted(&turn->budget);
     if (turn->cancelled && !turn->call_count) {
         turn_end(turn, "cancelled");
     } else if (turn->cancelled) {
         continue_parked(turn);
     } else if (budget_reached(&turn->budget, (enum budget_key)turn->reached)) {
         return false;
-    } else if (key >= 0) { /* another one, in the meantime */
-        hold_at_limit(turn, (enum budget_key)key, NULL);
     } else {
         turn->reached = -1;
         turn->tally.timed_out = false;
-        continue_parked(turn);
+        continue_parked(turn); /* what comes next asks about another limit that was reached meanwhile */
     }
     return true;
 }
@@ -168,7 +159,7 @@ static void limit_answered(struct turn *turn, struct turn_call *none)
 }
 
 /* Ends the wait for the model, or holds. Running calls are not cut short: without a user they have deadlines of their
- * own, and with one they run on. */
+ * own, and with one they run on. A call with a write question keeps it: the next call asks about the limit. */
 static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
@@ -177,7 +168,7 @@ static void deadline_passed(struct loop_timer *timer)
         return;
     if (turn->asking && !turn->reflecting && !turn_reach_limit(turn, BUDGET_WALL_MS, NULL, NULL))
         turn_end(turn, "budget");
-    else if (turn->call_count && turn->config->interactive)
+    else if (turn->call_count && turn->config->interactive && !turn->question)
         turn_reach_limit(turn, BUDGET_WALL_MS, NULL, NULL);
 }
 

@@ -164,9 +164,8 @@ struct engine {
     struct emitter recorder; /* behind redaction: journal, fold, sinks */
     struct loop_task broke;  /* the journal failed: cancel from the loop */
     char *failure;
-    bool nobody_asked;
-    char *protected; /* protected paths whose writes were refused without a question, with the reason, one per line */
-    size_t protected_count;
+    char *refused; /* writes that were denied because no user could answer, with the reason, one per line */
+    size_t refused_count;
     bool ended;
     void (*turn_ended)(void *data);
     void *turn_ended_data;
@@ -185,9 +184,8 @@ struct thinking *engine_thinking(struct engine *engine);
 const struct tool_env *engine_tool_env(const struct engine *engine);
 const struct message_list *engine_history(const struct engine *engine);
 uint64_t engine_next_ask(struct engine *engine);
-/* Notes that a write was refused because no user can answer. `protected` is the reason for a protected path, or
- * NULL. */
-void engine_set_nobody_asked(struct engine *engine, const char *protected);
+/* Notes that a write was denied because no user can answer: which one, and the reason. */
+void engine_note_refused(struct engine *engine, const char *write);
 void engine_question_revised(struct engine *engine);
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);

@@ -366,6 +366,19 @@ static void ask_person(struct question *q)
     write_touch(q->turn);
 }
 
+static void note_refused(const struct question *q, const char *reason)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    bool always = q->named || protected_in(q->changes); /* no option approves it, and the reason names the path */
+    strbuf_addstr(&line, q->tool);
+    if (q->changes->count && !always)
+        strbuf_addf(&line, " %s", q->changes->items[0].path);
+    if (q->changes->count > 1)
+        strbuf_addf(&line, " and %zu more", q->changes->count - 1);
+    strbuf_addf(&line, ": %s%s", reason, always ? "" : " (--approve allow approves it)");
+    engine_note_refused(q->turn->engine, line.buf);
+}
+
 /* Decides by the rules, or asks the user. */
 static void decide(struct turn *turn, struct turn_call *call)
 {
@@ -382,7 +395,7 @@ static void decide(struct turn *turn, struct turn_call *call)
         .turn = turn->number, .call = q->call_id, .tool = q->tool, .changes = q->changes, .named = q->named};
     CLEANUP(decision) struct decision decision = rules_decide(turn->config->rules, &subject, &no_person);
     if (no_person)
-        engine_set_nobody_asked(turn->engine, q->named || protected_in(q->changes) ? decision.reason : NULL);
+        note_refused(q, decision.reason);
     if (decision.kind == DECISION_NONE) {
         ask_person(q);
     } else if (decided(q, &decision, &err) < 0) {

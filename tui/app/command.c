@@ -84,7 +84,7 @@ static int do_budget(struct ui *ui, const struct view *view, const char *argumen
         return near.best ? err_set(err, "unknown limit \"%.40s\" (did you mean %s?)", name, near.best)
                          : err_set(err, "unknown limit \"%.40s\"", name);
     }
-    double limit = view->session->budget.limit[key], share = 0.5;
+    double limit = view->session->budget.limit[key], share = 1;
     if (equals) {
         char *end;
         double value = strtod(equals + 1, &end) * (seconds ? 1000 : 1);
@@ -318,7 +318,7 @@ static const struct command {
     {"break", "SPEC", "pause at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break,
      break_words},
     {"breaks", "", "list the breakpoints", false, do_breaks, NULL},
-    {"budget", "KEY[=VALUE]", "raise a limit by half, or set it", true, do_budget, budget_words},
+    {"budget", "KEY[=VALUE]", "raise a limit by its first value, or to VALUE", true, do_budget, budget_words},
     {"cancel", "", "cancel the turn", false, do_cancel, NULL},
     {"divergences", "", "list the divergences from the recording", false, do_divergences, NULL},
     {"filter", "[TEXT]", "filter rows by kind, call or text", false, do_filter, NULL},
