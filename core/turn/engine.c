@@ -645,15 +645,19 @@ static int continue_after_limit(struct engine *engine, struct err *err)
 static int extend_budget(struct engine *engine, const struct intent *intent, struct err *err)
 {
     struct turn *turn = engine->turn;
+    double share = intent->extend.share;
     if (!turn)
-        return continue_after_limit(engine, err);
+        return intent->extend.to > 0 ? err_set(err, "no turn is running") : continue_after_limit(engine, err);
     if (!turn->budget.clock)
         return err_set(err, "the turn is still starting");
     if (turn->ending)
         return err_set(err, "the turn is ending; it needs no higher limits");
-    if (!(intent->extend.share > 0))
+    if (intent->extend.to > 0)
+        share = (intent->extend.to - budget_limit(&turn->budget, intent->extend.key)) /
+                budget_adds(&turn->budget, intent->extend.key);
+    if (!(share > 0))
         return err_set(err, "a budget can only be raised");
-    budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
+    budget_extend(&turn->budget, intent->extend.key, share);
     struct event_budget_values limits = budget_limits_to_event(&turn->budget);
     emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_charge(turn);

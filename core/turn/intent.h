@@ -72,7 +72,8 @@ struct intent {
         } edit; /* JSON for arguments and result */
         struct {
             enum budget_key key;
-            double share;
+            double share; /* of the limit at the start of the turn */
+            double to;    /* the new limit, instead of a share; 0: none */
         } extend;
         struct {
             const char *checkpoint;
