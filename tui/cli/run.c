@@ -288,7 +288,7 @@ static void say_failed(const struct run_loop *run)
         cli_notice("the turn failed: %s", run->trouble ? run->trouble : "see the events");
 }
 
-/* Says which writes were denied because nobody could approve them. */
+/* Says which writes were denied because no user could approve them. */
 static void say_refused(const struct engine *engine)
 {
     size_t more;
