@@ -650,7 +650,7 @@ static int extend_budget(struct engine *engine, const struct intent *intent, str
         return intent->extend.to > 0 ? err_set(err, "no turn is running") : continue_after_limit(engine, err);
     if (!turn->budget.clock)
         return err_set(err, "the turn is still starting");
-    if (turn->ending)
+    if (turn->ending || turn->stopping)
         return err_set(err, "the turn is ending; it needs no higher limits");
     if (intent->extend.to > 0)
         share = (intent->extend.to - budget_limit(&turn->budget, intent->extend.key)) /

@@ -164,7 +164,7 @@ static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
     turn_plan_now(turn);
-    if (turn->reached >= 0 || turn->holds)
+    if (turn->holds || turn->stopping)
         return;
     if (turn->asking && !turn->reflecting && !turn_reach_limit(turn, BUDGET_WALL_MS, NULL, NULL))
         turn_end(turn, "budget");
