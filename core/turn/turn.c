@@ -90,7 +90,10 @@ static void limit_answered(struct turn *turn, struct turn_call *none);
 
 bool turn_at_limit(const struct turn *turn)
 {
-    return turn->holds && turn->reached >= 0 && !turn->stopping;
+    for (const struct hold *hold = turn->holds; hold; hold = hold->next)
+        if (hold->limit >= 0)
+            return true;
+    return false;
 }
 
 bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *call, void (*parked)(struct turn *turn))
