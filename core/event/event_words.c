@@ -578,7 +578,9 @@ static void edited(struct strbuf *out, const struct session *session, const stru
 void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, double cost_usd)
 {
     if (e->status && strcmp(e->status, "budget") == 0) {
-        strbuf_addstr(out, "limit reached");
+        strbuf_addstr(out, e->limit ? "stopped at " : "limit reached");
+        if (e->limit)
+            words_limit_reached(out, e->limit);
         add_dot(out);
     }
     text_plural(out, e->steps, "step", "steps");
@@ -596,7 +598,13 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *e, dou
 static void turn_finished(struct strbuf *out, const struct event_turn_finished *e)
 {
     const char *status = e->status && *e->status ? e->status : "ended";
-    strbuf_addf(out, "%s, ", strcmp(status, "budget") == 0 ? "stopped at a limit" : words_turn_status(status));
+    bool at_limit = strcmp(status, "budget") == 0;
+    strbuf_addstr(out, at_limit && e->limit ? "stopped at "
+                       : at_limit           ? "stopped at a limit"
+                                            : words_turn_status(status));
+    if (at_limit && e->limit)
+        words_limit_reached(out, e->limit);
+    strbuf_addstr(out, ", ");
     text_plural(out, e->steps, "step", "steps");
     strbuf_addstr(out, ", ");
     text_plural(out, e->tool_calls, "call", "calls");

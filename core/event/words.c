@@ -6,6 +6,7 @@
 #include "base/spell.h"
 #include "base/utf8.h"
 #include "session.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -405,6 +406,34 @@ void words_amount(struct strbuf *out, const char *key, double amount)
         text_money(out, amount);
     else
         text_count(out, (int64_t)amount);
+}
+
+void words_limit(struct strbuf *out, const char *key, double limit)
+{
+    double s = limit / 1000;
+    if (!(fabs(limit) < 1e15))
+        strbuf_addf(out, "%g", limit);
+    else if (strcmp(key, "wall_ms") != 0)
+        words_amount(out, key, limit);
+    else if (s >= 3600 && fmod(s, 3600) == 0)
+        strbuf_addf(out, "%.0f h", s / 3600);
+    else if (s > 60 && fmod(s, 60) == 0)
+        strbuf_addf(out, "%.0f min", s / 60);
+    else if (s > 120)
+        text_ms(out, (int64_t)limit);
+    else
+        strbuf_addf(out, "%g s", s);
+}
+
+void words_limit_reached(struct strbuf *out, const struct event_limit_info *limit)
+{
+    strbuf_addstr(out, "the limit of ");
+    words_limit(out, limit->key ? limit->key : "", limit->limit);
+    if (limit->skipped > 0) {
+        strbuf_addstr(out, ", ");
+        text_plural(out, limit->skipped, "call", "calls");
+        strbuf_addstr(out, " skipped");
+    }
 }
 
 const char *words_effect(const char *effect)

@@ -69,6 +69,10 @@ void words_gate(struct strbuf *out, const struct session *session, const char *g
 void words_wave_end(struct strbuf *out, const struct session *session, const char *why, int64_t turn);
 /* How a turn ended: "done", "failed", "canceled", "budget". */
 const char *words_turn_status(const char *status);
+/* "60 s", "30 min", "6 steps", "$5.00": a limit as a person would set it, by the name of its key. */
+void words_limit(struct strbuf *out, const char *key, double limit);
+/* "the limit of 6 steps, 4 calls skipped": what ended a turn. */
+void words_limit_reached(struct strbuf *out, const struct event_limit_info *limit);
 /* "60.0 s", "2 steps", "$0.10": an amount of a budget, by the name of its key. */
 void words_amount(struct strbuf *out, const char *key, double amount);
 /* "read", "write", "net", "destroy"; other effects stay unchanged. */

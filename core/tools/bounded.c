@@ -676,7 +676,7 @@ struct bounded_call *bounded_execute(struct bounded_host *host, const struct bou
                                   .emitter = &call->emitter,
                                   .stop_turn = pass_stop};
 
-    call->cap_s = spec->timeout_s > 0 ? spec->timeout_s : request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
+    call->cap_s = request->cap_s > 0 ? request->cap_s : DEADLINE_CAP_S;
     call->turn_due_us = request->turn_due_us;
     call->started_us = hold_now(call);
     int64_t left_us = call->turn_due_us - call->started_us;

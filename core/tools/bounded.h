@@ -86,7 +86,7 @@ struct bounded_request {
     const struct tool *tool;
     const struct json *arguments; /* valid; copied */
     int64_t turn_due_us;          /* on the hold clock */
-    double cap_s;                 /* of the turn; the tool's own timeout_s wins */
+    double cap_s;                 /* of this call */
     void *data;                   /* for the host */
 };
 

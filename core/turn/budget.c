@@ -23,6 +23,9 @@ struct limit_key {
     size_t offset;
     bool whole;
 };
+/* One call leaves a quarter of the time left, as the specification's cap of 45 s does in its turn of 60 s. */
+#define TOOL_SHARE 0.75
+
 #define FIELD(field) #field, offsetof(struct budget_limits, field)
 static const struct limit_key limit_keys[] = {
     {FIELD(wall_s), false},     {FIELD(steps), true},          {FIELD(tool_calls), true},
@@ -35,14 +38,45 @@ struct budget_limits budget_defaults(void)
     return (struct budget_limits){
         .wall_s = 60,
         .steps = 6,
-        .tool_calls = -1,
+        .tool_calls = BUDGET_AS_STEPS,
         .reflections = 4,
         .context_tokens = 200000,
-        .input_tokens = -1,
-        .output_tokens = -1,
+        .input_tokens = BUDGET_UNLIMITED,
+        .output_tokens = BUDGET_UNLIMITED,
         .cost_usd = NAN,
         .tool_cap_s = DEADLINE_CAP_S,
+        .tool_share = 1,
     };
+}
+
+struct budget_limits budget_defaults_for(bool interactive)
+{
+    struct budget_limits limits = budget_defaults();
+    limits.wall_s = interactive ? 3600 : 1800;
+    limits.steps = interactive ? 100 : 50;
+    limits.tool_calls = BUDGET_UNLIMITED;
+    limits.tool_share = TOOL_SHARE;
+    if (interactive)
+        limits.cost_usd = 5;
+    return limits;
+}
+
+void budget_limits_fill(struct budget_limits *limits, const struct budget_limits *defaults)
+{
+    for (size_t i = 0; i < COUNT_OF(limit_keys); i++) {
+        size_t offset = limit_keys[i].offset, size = limit_keys[i].whole ? sizeof(int64_t) : sizeof(double);
+        if (!(limits->set & 1u << i))
+            memcpy((char *)limits + offset, (const char *)defaults + offset, size);
+    }
+    limits->tool_share = defaults->tool_share;
+}
+
+bool budget_user_set(const struct budget_limits *limits, const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(limit_keys); i++)
+        if (strcmp(limit_keys[i].name, name) == 0)
+            return limits->set & 1u << i;
+    BUG("budget %s", name);
 }
 
 static int unknown_key(const char *name, size_t len, struct err *err)
@@ -89,14 +123,14 @@ int budget_limits_set(struct budget_limits *limits, const char *assignment, stru
     if (!isfinite(number) || signbit(number))
         return err_set(err, "the budget %s must be a number of 0 or more, not \"%.60s\"", key->name, text);
     void *field = (char *)limits + key->offset;
-    if (!key->whole) {
-        *(double *)field = number;
-        return 0;
-    }
     int64_t whole = json_int(value, -1);
-    if (whole < 0)
+    if (key->whole && whole < 0)
         return err_set(err, "the budget %s must be a whole number, not \"%.60s\"", key->name, text);
-    *(int64_t *)field = whole;
+    if (key->whole)
+        *(int64_t *)field = whole;
+    else
+        *(double *)field = number;
+    limits->set |= 1u << (key - limit_keys);
     return 0;
 }
 
@@ -118,13 +152,23 @@ static double number_or(double value, double other)
     return isnan(value) ? other : value;
 }
 
+/* The recorded turn had no limit of tool calls: null, not a value that an older recording lacks. */
+static bool recorded_none(const struct event_budget_values *values)
+{
+    struct event_layout layout = event_record_layout(EVENT_RECORD_budget_values);
+    for (size_t i = 0; i < layout.count; i++)
+        if (strcmp(layout.fields[i].name, budget_key_name(BUDGET_TOOL_CALLS)) == 0)
+            return values->present & (uint64_t)1 << i && isnan(values->tool_calls);
+    return false;
+}
+
 void budget_limits_from_event(struct budget_limits *limits, const struct event_budget_values *values)
 {
     if (!values)
         return;
     limits->wall_s = number_or(values->wall_ms, limits->wall_s * 1000) / 1000;
     limits->steps = whole_or(values->steps, limits->steps);
-    limits->tool_calls = whole_or(values->tool_calls, limits->tool_calls);
+    limits->tool_calls = whole_or(values->tool_calls, recorded_none(values) ? BUDGET_UNLIMITED : limits->tool_calls);
     limits->reflections = whole_or(values->reflections, limits->reflections);
     limits->context_tokens = whole_or(values->context_tokens, limits->context_tokens);
     limits->input_tokens = whole_or(values->input_tokens, limits->input_tokens);
@@ -135,7 +179,7 @@ void budget_limits_from_event(struct budget_limits *limits, const struct event_b
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits)
 {
     budget->limits = *limits;
-    if (limits->tool_calls < 0)
+    if (limits->tool_calls == BUDGET_AS_STEPS)
         budget->limits.tool_calls = limits->steps;
     budget->due_us = budget->start_us + to_us(limits->wall_s);
 }
@@ -153,7 +197,7 @@ void budget_open(struct budget *budget, const struct budget_limits *limits, cons
     budget->start_us = now;
     budget->due_us = now + to_us(limits->wall_s);
     budget->first = budget->limits = *limits;
-    if (limits->tool_calls < 0)
+    if (limits->tool_calls == BUDGET_AS_STEPS)
         budget->limits.tool_calls = limits->steps;
     atomic_init(&budget->steps, 0);
     atomic_init(&budget->tool_calls, 0);
@@ -183,7 +227,8 @@ static bool claim(atomic_llong *used, const int64_t *limit)
 {
     long long count = atomic_load_explicit(used, memory_order_relaxed);
     do {
-        if (count >= __atomic_load_n(limit, __ATOMIC_RELAXED))
+        int64_t most = __atomic_load_n(limit, __ATOMIC_RELAXED);
+        if (most >= 0 && count >= most)
             return false;
     } while (!atomic_compare_exchange_weak(used, &count, count + 1));
     return true;
@@ -207,6 +252,14 @@ bool budget_claim_reflection(struct budget *budget)
 double budget_per_tool_s(const struct budget *budget, double cap_s)
 {
     return deadline_per_tool_s(budget_remaining_s(budget), cap_s);
+}
+
+double budget_cap_s(const struct budget_limits *limits, double own_s, double left_s)
+{
+    if (budget_user_set(limits, "tool_cap_s"))
+        return own_s > 0 ? fmin(own_s, limits->tool_cap_s) : limits->tool_cap_s;
+    double cap_s = own_s > 0 ? own_s : limits->tool_cap_s;
+    return fmin(cap_s, limits->tool_share * left_s);
 }
 
 void budget_charge(struct budget *budget, const struct usage *usage, double cost_usd)
@@ -278,14 +331,20 @@ double budget_limit(const struct budget *budget, enum budget_key key)
     return limit < 0 ? NAN : (double)limit;
 }
 
+bool budget_reached(const struct budget *budget, enum budget_key key)
+{
+    /* The clock in microseconds: in milliseconds the last one would count as used up. */
+    if (key == BUDGET_WALL_MS)
+        return budget_expired(budget);
+    return budget_used(budget, key) >= budget_limit(budget, key); /* never true without a limit */
+}
+
 int budget_exhausted(const struct budget *budget)
 {
-    static const enum budget_key order[] = {BUDGET_STEPS, BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS, BUDGET_COST_USD};
-    /* The clock in microseconds: in milliseconds the last one would count as used up. */
-    if (budget_expired(budget))
-        return BUDGET_WALL_MS;
+    static const enum budget_key order[] = {BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_INPUT_TOKENS, BUDGET_OUTPUT_TOKENS,
+                                            BUDGET_COST_USD};
     for (size_t i = 0; i < COUNT_OF(order); i++)
-        if (budget_used(budget, order[i]) >= budget_limit(budget, order[i])) /* never true without a limit */
+        if (budget_reached(budget, order[i]))
             return (int)order[i];
     return -1;
 }
@@ -302,14 +361,26 @@ int budget_warning(struct budget *budget, double share)
     return -1;
 }
 
+double budget_adds(const struct budget *budget, enum budget_key key)
+{
+    const struct budget_limits *first = &budget->first;
+    if (key == BUDGET_WALL_MS)
+        return first->wall_s > 0 ? first->wall_s * 1000 : 1000;
+    if (key == BUDGET_COST_USD)
+        return first->cost_usd == 0 ? 0.01 : first->cost_usd;
+    bool follows = key == BUDGET_TOOL_CALLS && first->tool_calls == BUDGET_AS_STEPS;
+    int64_t limit = *whole_limit((struct budget_limits *)first, follows ? BUDGET_STEPS : key);
+    return limit < 0 ? NAN : limit > 0 ? (double)limit : 1;
+}
+
 /* Tokens and time can exceed their limit by more than the share. Adding to the used amount makes sure that the turn
  * can continue. */
-static void extend_whole(struct budget *budget, enum budget_key key, double share, int64_t first)
+static void extend_whole(struct budget *budget, enum budget_key key, double share)
 {
     int64_t *limit = whole_limit(&budget->limits, key);
     int64_t used = (int64_t)budget_used(budget, key);
     int64_t from = *limit > used ? *limit : used;
-    double more = ceil(share * (double)first);
+    double more = ceil(share * budget_adds(budget, key));
     int64_t add = more < 1 ? 1 : more < 1e15 ? (int64_t)more : (int64_t)1e15;
     if (__builtin_add_overflow(from, add, &from))
         from = INT64_MAX;
@@ -325,17 +396,17 @@ void budget_extend(struct budget *budget, enum budget_key key, double share)
         int64_t now = hold_clock_now(budget->clock);
         int64_t from = budget->due_us > now ? budget->due_us : now;
         int64_t due;
-        budget->due_us = __builtin_add_overflow(from, to_us(share * first->wall_s), &due) ? from : due;
+        budget->due_us =
+            __builtin_add_overflow(from, to_us(share * budget_adds(budget, key) / 1000), &due) ? from : due;
         budget->limits.wall_s = (double)(budget->due_us - budget->start_us) / SECOND_US;
     } else if (key == BUDGET_COST_USD) {
-        budget->limits.cost_usd = fmax(budget->limits.cost_usd, budget->used.cost_usd) + share * first->cost_usd;
+        budget->limits.cost_usd =
+            fmax(budget->limits.cost_usd, budget->used.cost_usd) + share * budget_adds(budget, key);
     } else {
-        bool follows = first->tool_calls < 0;
-        bool calls = key == BUDGET_TOOL_CALLS && follows;
-        extend_whole(budget, key, share, calls ? first->steps : *whole_limit((struct budget_limits *)first, key));
+        extend_whole(budget, key, share);
         /* If tool calls follow the steps, they still do: more steps without calls are useless. */
-        if (key == BUDGET_STEPS && follows)
-            extend_whole(budget, BUDGET_TOOL_CALLS, share, first->steps);
+        if (key == BUDGET_STEPS && first->tool_calls == BUDGET_AS_STEPS)
+            extend_whole(budget, BUDGET_TOOL_CALLS, share);
     }
     budget->warned[key] = false;
 }

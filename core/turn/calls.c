@@ -118,12 +118,13 @@ static void settle_call(struct bounded_host *host, void *data, struct outcome *t
 
 /* ---- starting ---- */
 
-/* Returns true if the call may run; otherwise `denied` gets the reason. */
-static bool permitted(struct turn *turn, struct turn_call *call, struct outcome *denied)
+/* Returns true if the call may run; otherwise `denied` gets the reason, and `limit` the limit that was reached. */
+static bool permitted(struct turn *turn, struct turn_call *call, struct outcome *denied, int *limit)
 {
     const char *id = call->id, *name = call->name;
     const char *near = call->tool ? NULL : registry_nearest(turn->config->registry, name);
     struct err err = ERR_INIT;
+    *limit = -1;
     if (turn->cancelled)
         *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the turn was canceled");
     else if (near)
@@ -141,15 +142,18 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
     else if (hash_map_has(&turn->tally.blocked, name))
         *denied = outcome_denied(id, name, DENIAL_BLOCKED,
                                  "%s is blocked for the rest of this turn after an earlier failure", name);
-    else if (budget_expired(&turn->budget))
+    else if (budget_expired(&turn->budget)) {
+        *limit = BUDGET_WALL_MS;
         *denied = outcome_denied(id, name, DENIAL_DEADLINE, "the turn is out of time");
-    else {
+    } else {
         dedupe_key(call->key, name, call->parsed);
         if (dedupe_should_skip(history_of(turn, call), call->key, call->tool->spec.idempotent)) {
             call->key[0] = '\0'; /* a skipped call must not count as a result of this key */
             *denied = outcome_denied(id, name, DENIAL_DUPLICATE,
                                      "this call already succeeded in this turn; use its result above");
         } else if (!budget_claim_tool_call(&turn->budget)) {
+            call->key[0] = '\0';
+            *limit = BUDGET_TOOL_CALLS;
             *denied = outcome_denied(id, name, DENIAL_BLOCKED, "the limit of %lld tool calls is reached",
                                      (long long)budget_limit(&turn->budget, BUDGET_TOOL_CALLS));
         } else {
@@ -157,6 +161,20 @@ static bool permitted(struct turn *turn, struct turn_call *call, struct outcome 
         }
     }
     return false;
+}
+
+/* The end of the turn for its calls, on the hold clock. A user is asked at the end and can continue, so no call is cut
+ * short there. */
+static int64_t calls_due_us(const struct turn *turn)
+{
+    return turn->config->interactive ? INT64_MAX / 4 : turn->budget.due_us;
+}
+
+static void launch(struct turn *turn, struct turn_call *held);
+
+static void launch_parked(struct turn *turn)
+{
+    launch(turn, NULL);
 }
 
 /* Starts the calls of the wave one by one. A gate may pause it at any call; it continues from there, with that call as
@@ -169,7 +187,8 @@ static void launch(struct turn *turn, struct turn_call *held)
     while (turn->next_launch < wave->first + wave->count) {
         struct turn_call *call = &turn->calls[turn->next_launch];
         struct outcome denied;
-        if (!call->gated) {
+        int limit;
+        if (!call->gated && !turn->stopping) {
             struct gate_view view = {.gate = GATE_TOOL,
                                      .tool = call->tool,
                                      .effect = call->effect,
@@ -181,12 +200,21 @@ static void launch(struct turn *turn, struct turn_call *held)
                 return;
             }
         }
+        bool runs = permitted(turn, call, &denied, &limit);
+        if (limit >= 0 && turn_reach_limit(turn, (enum budget_key)limit, call, launch_parked)) {
+            outcome_release(&denied);
+            turn->launching = false;
+            return;
+        }
         turn->next_launch++;
-        if (!permitted(turn, call, &denied)) {
+        turn->skipped += limit >= 0;
+        if (!runs) {
             settle_call(&turn->host, call, &denied);
             continue;
         }
-        double cap_s = call->tool->spec.timeout_s > 0 ? call->tool->spec.timeout_s : turn->config->limits.tool_cap_s;
+        int64_t due_us = calls_due_us(turn);
+        double left_s = (double)(due_us - hold_clock_now(&turn->clock)) / 1e6;
+        double cap_s = budget_cap_s(&turn->budget.limits, call->tool->spec.timeout_s, left_s);
         if (emit(&turn->emitter,
                  &(struct event){
                      .type = EVENT_TOOL_STARTED,
@@ -195,7 +223,7 @@ static void launch(struct turn *turn, struct turn_call *held)
                                       .arguments = call->arguments,
                                       .effect = effect_name(call->effect),
                                       .wave = (int64_t)call->wave_number,
-                                      .deadline_ms = (int64_t)(budget_per_tool_s(&turn->budget, cap_s) * 1000)},
+                                      .deadline_ms = (int64_t)(deadline_per_tool_s(left_s, cap_s) * 1000)},
                  }) < 0) {
             denied = outcome_denied(call->id, call->name, DENIAL_BLOCKED, "cannot write the journal");
             settle_call(&turn->host, call, &denied);
@@ -204,7 +232,7 @@ static void launch(struct turn *turn, struct turn_call *held)
         call->running = bounded_execute(&turn->host, &(struct bounded_request){.call = call->id,
                                                                                .tool = call->tool,
                                                                                .arguments = call->parsed,
-                                                                               .turn_due_us = turn->budget.due_us,
+                                                                               .turn_due_us = due_us,
                                                                                .cap_s = cap_s,
                                                                                .data = call});
     }
@@ -228,21 +256,32 @@ static void calls_done(struct turn *turn)
 {
     turn_calls_reported(turn);
     turn_charge(turn);
-    turn_reflect(turn);
+    if (turn->stopping && !turn->cancelled)
+        turn_end(turn, "budget");
+    else
+        turn_reflect(turn);
 }
 
-static void start_wave(struct loop_task *task)
+static void begin_wave(struct turn *turn)
 {
-    struct turn *turn = CONTAINER_OF(task, struct turn, next);
     struct gate_view view = {.gate = GATE_WAVE};
+    if (turn_at_limit(turn)) { /* time ran out during the wave before */
+        turn->parked = begin_wave;
+        return;
+    }
     if (turn->wave_index == turn->wave_count) {
         calls_done(turn);
         return;
     }
     turn->next_launch = turn->waves[turn->wave_index].first;
     turn->unsettled = turn->waves[turn->wave_index].count;
-    if (!turn_hold_at(turn, &view, NULL, launch))
+    if (turn->stopping || !turn_hold_at(turn, &view, NULL, launch))
         launch(turn, NULL);
+}
+
+static void start_wave(struct loop_task *task)
+{
+    begin_wave(CONTAINER_OF(task, struct turn, next));
 }
 
 /* ---- from an answer to waves ---- */
@@ -357,6 +396,13 @@ void turn_run_calls(struct turn *turn, struct turn_call *held)
                                                                                    turn->wave_count, plan)}});
     turn->wave_index = 0;
     turn_soon(turn, start_wave);
+}
+
+void turn_calls_cancel(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++)
+        if (turn->calls[i].running)
+            bounded_cancel(turn->calls[i].running);
 }
 
 void turn_calls_release(struct turn *turn)

@@ -305,7 +305,7 @@ void engine_free(struct engine *engine)
     gate_redact_free(engine->redacted);
     journal_close(engine->journal);
     free(engine->failure);
-    free(engine->protected);
+    free(engine->refused);
     free(engine);
 }
 
@@ -346,17 +346,15 @@ uint64_t engine_next_ask(struct engine *engine)
     return ++engine->asks;
 }
 
-#define PROTECTED_TOLD 20 /* refused writes to protected paths that are listed at the end */
+#define REFUSED_LISTED 20
 
-void engine_set_nobody_asked(struct engine *engine, const char *protected)
+void engine_note_refused(struct engine *engine, const char *write)
 {
-    engine->nobody_asked = true;
-    if (!protected || engine->protected_count++ >= PROTECTED_TOLD)
+    if (engine->refused_count++ >= REFUSED_LISTED)
         return;
-    char *all =
-        xasprintf("%s%s%s", engine->protected ? engine->protected : "", engine->protected ? "\n" : "", protected);
-    free(engine->protected);
-    engine->protected = all;
+    char *all = xasprintf("%s%s%s", engine->refused ? engine->refused : "", engine->refused ? "\n" : "", write);
+    free(engine->refused);
+    engine->refused = all;
 }
 
 void engine_turn_finished(struct engine *engine, struct turn *turn)
@@ -426,12 +424,13 @@ const char *engine_failed(const struct engine *engine)
 
 bool engine_nobody_asked(const struct engine *engine)
 {
-    return engine->nobody_asked;
+    return engine->refused_count > 0;
 }
 
-const char *engine_protected(const struct engine *engine)
+const char *engine_refused(const struct engine *engine, size_t *more)
 {
-    return engine->protected;
+    *more = engine->refused_count > REFUSED_LISTED ? engine->refused_count - REFUSED_LISTED : 0;
+    return engine->refused;
 }
 
 const struct question *engine_question(const struct engine *engine)
@@ -449,6 +448,7 @@ bool engine_held(const struct engine *engine, struct held_view *out)
         .gate = hold->gate,
         .why = hold->why,
         .limit = hold->limit,
+        .adds = hold->limit >= 0 ? budget_adds(&engine->turn->budget, (enum budget_key)hold->limit) : 0,
         .breakpoint = hold->breakpoint,
         .call = hold->call ? hold->call->id : NULL,
         .tool = hold->call ? hold->call->tool : NULL,
@@ -619,31 +619,51 @@ static int continue_turn(struct engine *engine, struct err *err)
 
 static int release_gate(struct engine *engine, enum stepping stepping, const char *by, struct err *err)
 {
+    const struct hold *hold = engine->turn ? engine->turn->holds : NULL;
     if (engine_question(engine))
         return err_set(err, "approve or deny the waiting write first");
-    engine->gates.stepping = stepping;
-    engine->gates.pause = false;
-    if (engine->turn && engine->turn->holds)
+    /* At a limit the intent ends the turn. It says nothing about where the next turn pauses. */
+    if (!hold || hold->gate != GATE_BUDGET || hold->limit < 0) {
+        engine->gates.stepping = stepping;
+        engine->gates.pause = false;
+    }
+    if (hold)
         turn_release(engine->turn, by);
     return 0;
+}
+
+/* A turn that ended at a limit cannot be reopened: what it recorded last is its end. A new turn continues its work,
+ * with limits of its own. */
+static int continue_after_limit(struct engine *engine, struct err *err)
+{
+    const struct session_turn *last = session_turn(&engine->session);
+    if (!last || strcmp(session_name(&engine->session, last->status), "budget") != 0)
+        return err_set(err, "no turn is running");
+    return start_turn(engine, &(struct intent){.type = INTENT_START, .start = {ENGINE_CONTINUE_PROMPT}}, err);
 }
 
 static int extend_budget(struct engine *engine, const struct intent *intent, struct err *err)
 {
     struct turn *turn = engine->turn;
-    if (!turn || !turn->budget.clock || turn->ending)
-        return err_set(err, "no turn is running");
-    if (!(intent->extend.share > 0))
+    double share = intent->extend.share;
+    if (!turn)
+        return intent->extend.to > 0 ? err_set(err, "no turn is running") : continue_after_limit(engine, err);
+    if (!turn->budget.clock)
+        return err_set(err, "the turn is still starting");
+    if (turn->ending || turn->stopping)
+        return err_set(err, "the turn is ending; it needs no higher limits");
+    if (intent->extend.to > 0)
+        share = (intent->extend.to - budget_limit(&turn->budget, intent->extend.key)) /
+                budget_adds(&turn->budget, intent->extend.key);
+    if (!(share > 0))
         return err_set(err, "a budget can only be raised");
-    budget_extend(&turn->budget, intent->extend.key, intent->extend.share);
+    budget_extend(&turn->budget, intent->extend.key, share);
     struct event_budget_values limits = budget_limits_to_event(&turn->budget);
     emit(&turn->emitter, &(struct event){.type = EVENT_BUDGET_OPENED, .budget_opened = {.limits = &limits}});
     turn_charge(turn);
     turn_clock_changed(turn);
-    if (turn->holds && turn->holds->gate == GATE_BUDGET && budget_exhausted(&turn->budget) < 0) {
-        turn->tally.timed_out = false;
+    if (turn->holds && turn->holds->limit >= 0 && !budget_reached(&turn->budget, (enum budget_key)turn->holds->limit))
         turn_release(turn, "extend");
-    }
     return 0;
 }
 

@@ -105,6 +105,8 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
 /* Cancels running work. Run the loop until engine_idle first, unless the process is about to exit. */
 void engine_free(struct engine *engine);
 
+/* The prompt of the turn that INTENT_EXTEND starts after a turn that ended at a limit. */
+#define ENGINE_CONTINUE_PROMPT "Continue. The last turn stopped at a limit."
 /* Returns 0, or -1 and the reason; a refused intent changes nothing. */
 int engine_submit(struct engine *engine, const struct intent *intent, struct err *err) CHECKED;
 /* The session's own emitter, for events beside or between turns. */
@@ -123,8 +125,8 @@ void engine_on_revised(struct engine *engine, void (*revised)(void *data), void 
 const char *engine_failed(const struct engine *engine);
 /* True if a write was denied because no user could answer. */
 bool engine_nobody_asked(const struct engine *engine);
-/* Such writes to protected paths: path and reason, one per line, the first 20; NULL: none. */
-const char *engine_protected(const struct engine *engine);
+/* Such writes: tool, path and reason, one per line, the first 20; NULL: none. `more` gets the number of the others. */
+const char *engine_refused(const struct engine *engine, size_t *more);
 
 /* The open question, for the screen; NULL: none. */
 const struct question *engine_question(const struct engine *engine);
@@ -133,6 +135,7 @@ struct held_view {
     enum gate gate;
     const char *why;  /* "step", "pause", a breakpoint, "limit: steps"; for display */
     int limit;        /* the enum budget_key that is used up; -1: none */
+    double adds;      /* what INTENT_EXTEND with a share of 1 adds to that limit */
     int breakpoint;   /* id of the breakpoint that paused here; 0: none */
     const char *call; /* NULL: the gate is not about a call */
     const struct tool *tool;

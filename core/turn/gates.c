@@ -346,10 +346,13 @@ bool turn_hold_at(struct turn *turn, const struct gate_view *view, struct turn_c
         emit(&turn->emitter, &(struct event){.type = EVENT_RELEASED, .released = {.gate = gate, .by = "nobody"}});
         return false;
     }
-    turn_hold(
-        turn,
-        &(struct hold){
-            .gate = view->gate, .why = (char *)why, .limit = -1, .breakpoint = breakpoint, .call = call, .go = go});
+    bool at_limit = view->gate == GATE_FINALIZE && !turn->ending;
+    turn_hold(turn, &(struct hold){.gate = view->gate,
+                                   .why = (char *)why,
+                                   .limit = at_limit ? turn->reached : -1,
+                                   .breakpoint = breakpoint,
+                                   .call = call,
+                                   .go = go});
     return true;
 }
 

@@ -22,7 +22,7 @@ enum intent_type {
     INTENT_TOUCH,         /* the user works on the open question: restart its countdown */
     INTENT_SERIAL,        /* one call at a time from the next plan on, or parallel calls again */
     INTENT_EDIT,          /* edit the object at the gate */
-    INTENT_EXTEND,        /* raise a budget, whether or not it is used up */
+    INTENT_EXTEND,        /* raise a limit, reached or not; after a turn that ended at a limit: continue in a new one */
     INTENT_UNDO,          /* undo a checkpoint; NULL: that of the newest write */
     INTENT_PROGRAM_INPUT, /* type into a running program, while the turn is held or over */
     INTENT_PROGRAM_KILL,  /* kill a program */
@@ -72,7 +72,8 @@ struct intent {
         } edit; /* JSON for arguments and result */
         struct {
             enum budget_key key;
-            double share;
+            double share; /* of the limit at the start of the turn */
+            double to;    /* the new limit, instead of a share; 0: none */
         } extend;
         struct {
             const char *checkpoint;

@@ -114,7 +114,6 @@ static void scrub_reply(struct model_reply *reply)
 
 void turn_retry(struct turn *turn)
 {
-    turn->retry_parked = false;
     turn->attempt++;
     send_request(turn);
 }
@@ -124,7 +123,7 @@ static void retry_due(struct loop_timer *timer)
     struct turn *turn = CONTAINER_OF(timer, struct turn, wait_timer);
     turn->asking = false;
     if (turn->holds)
-        turn->retry_parked = true; /* no request runs while the user decides whether to continue */
+        turn->parked = turn_retry; /* no request runs while the user decides whether to continue */
     else
         turn_retry(turn);
 }
@@ -242,7 +241,6 @@ void turn_take_reply(struct turn *turn)
     struct model_reply *reply = &turn->reply;
     struct gate_view view = {.gate = GATE_ANSWER};
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    turn->reply_parked = false;
     bound_reply(reply);
     if (turn->cancelled || reply->ends || reply->error) {
         if (turn->cancelled)
@@ -400,7 +398,7 @@ static void on_model_reply(struct model_listener *listener, struct model_reply *
     turn->reply = *take_reply;
     memset(take_reply, 0, sizeof(*take_reply));
     if (turn->holds)
-        turn->reply_parked = true; /* the wall clock ran out and the user is deciding; after_budget continues */
+        turn->parked = turn_take_reply; /* the wall clock ran out and the user is deciding */
     else
         turn_take_reply(turn);
 }
@@ -441,6 +439,7 @@ void turn_ask_model(struct turn *turn, struct turn_call *held)
         return;
     }
     if (!budget_claim_step(&turn->budget)) {
+        turn->reached = BUDGET_STEPS;
         turn_end(turn, "budget");
         return;
     }

@@ -54,7 +54,10 @@ static void note(struct recording *recording, const struct event *event)
         break;
     }
     case EVENT_BUDGET_OPENED:
+        /* Those that the user raised them to, because the repeated turn does not stop to ask. */
         if (!recording->limits)
+            recording->limits_turn = event->turn;
+        if (recording->limits_turn == event->turn)
             recording->limits = event_copy(&recording->arena, event)->budget_opened.limits;
         break;
     case EVENT_WAVES_PLANNED:

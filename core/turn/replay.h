@@ -98,6 +98,7 @@ struct recording {
     size_t change_count, change_room;
     struct tool_source source;
     bool scripts;                             /* see recording_stand_ins */
-    const struct event_budget_values *limits; /* of the first budget.opened */
+    const struct event_budget_values *limits; /* of the first turn that has some, as raised */
+    int64_t limits_turn;
     enum thinking_level thinking;
 };

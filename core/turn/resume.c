@@ -149,6 +149,19 @@ static void give_message(struct turn_call *call, const struct outcome *outcome)
     call->settled = true;
 }
 
+/* The limit that stopped a call; -1: none did. The recording has only the reason of the denial. */
+static int limit_of(const struct turn *turn, const struct turn_call *call, const struct outcome *outcome)
+{
+    if (outcome->type != OUTCOME_DENIED || !turn->budget.clock)
+        return -1;
+    if (outcome->denied.reason == DENIAL_DEADLINE)
+        return BUDGET_WALL_MS;
+    return outcome->denied.reason == DENIAL_BLOCKED && !hash_map_has(&turn->tally.blocked, call->name) &&
+                   budget_reached(&turn->budget, BUDGET_TOOL_CALLS)
+               ? BUDGET_TOOL_CALLS
+               : -1;
+}
+
 static void recall_finished(struct turn *turn, const struct event_tool_finished *finished)
 {
     struct turn_call *call = find_call(turn, finished->call);
@@ -157,6 +170,11 @@ static void recall_finished(struct turn *turn, const struct event_tool_finished 
         return;
     outcome = outcome_from_event(call->id, call->name, finished);
     outcome.elapsed_ms = finished->elapsed_ms;
+    int limit = limit_of(turn, call, &outcome);
+    if (limit >= 0) {
+        turn->skipped++;
+        turn->reached = limit;
+    }
     turn_note_outcome(turn, call, &outcome);
     give_message(call, &outcome);
 }

@@ -80,41 +80,99 @@ void turn_clock_changed(struct turn *turn)
         turn_watch_deadline(turn);
 }
 
-/* ---- a budget ends ---- */
+/* ---- a limit is reached ----
+ *
+ * With a user the turn holds, and what was about to happen is parked until the limit is raised. If the user lets the
+ * turn end instead, the limit can still be raised at the last gate, if there is one. After that the calls that wait
+ * are skipped, and the turn ends. */
 
-static void after_budget(struct turn *turn, struct turn_call *held)
+static void limit_answered(struct turn *turn, struct turn_call *held);
+
+bool turn_at_limit(const struct turn *turn)
 {
-    (void)held; /* NULL: the gate of a limit holds no call */
-    if (turn->cancelled)
-        turn_end(turn, "cancelled");
-    else if (budget_exhausted(&turn->budget) >= 0)
-        turn_end(turn, "budget");
-    else if (turn->reply_parked)
-        turn_take_reply(turn);
-    else if (turn->retry_parked)
-        turn_retry(turn);
-    else if (!turn->asking)
-        turn_next_step(turn);
+    for (const struct hold *hold = turn->holds; hold; hold = hold->next)
+        if (hold->limit >= 0)
+            return true;
+    return false;
 }
 
-static void budget_ended(struct turn *turn, enum budget_key key)
+bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *call, void (*parked)(struct turn *turn))
 {
-    turn->tally.timed_out = key == BUDGET_WALL_MS;
-    if (turn->config->interactive) {
-        CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
-        turn_hold(turn, &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .go = after_budget});
-    } else {
+    turn->tally.timed_out |= key == BUDGET_WALL_MS;
+    turn->reached = (int)key;
+    if (!turn->config->interactive || turn->stopping || turn->cancelled)
+        return false;
+    turn->parked = parked;
+    CLEANUP(free) char *why = xasprintf("limit: %s", budget_key_name(key));
+    turn_hold(turn,
+              &(struct hold){.gate = GATE_BUDGET, .why = why, .limit = (int)key, .call = call, .go = limit_answered});
+    return true;
+}
+
+static void continue_parked(struct turn *turn)
+{
+    void (*parked)(struct turn *) = turn->parked;
+    turn->parked = NULL;
+    if (parked)
+        parked(turn);
+}
+
+/* The parked calls are skipped one by one; the last one ends the turn. */
+static void end_at_limit(struct turn *turn)
+{
+    turn->stopping = true;
+    if (!turn->call_count) {
         turn_end(turn, "budget");
+        return;
     }
+    turn_calls_cancel(turn);
+    continue_parked(turn);
 }
 
-/* Cuts only the wait for the model short. Calls have deadlines of their own, and the next step checks the budget. */
+/* Returns true if the hold at the limit is over because the turn was canceled or the limit was raised. */
+static bool limit_gone(struct turn *turn)
+{
+    if (turn->cancelled && !turn->call_count) {
+        turn_end(turn, "cancelled");
+    } else if (turn->cancelled) {
+        continue_parked(turn);
+    } else if (budget_reached(&turn->budget, (enum budget_key)turn->reached)) {
+        return false;
+    } else {
+        turn->reached = -1;
+        turn->tally.timed_out = false;
+        continue_parked(turn); /* what comes next asks about another limit that was reached meanwhile */
+    }
+    return true;
+}
+
+static void last_gate_passed(struct turn *turn, struct turn_call *held)
+{
+    (void)held; /* NULL: the last gate holds no call */
+    if (!limit_gone(turn))
+        end_at_limit(turn);
+}
+
+static void limit_answered(struct turn *turn, struct turn_call *held)
+{
+    struct gate_view view = {.gate = GATE_FINALIZE, .budget_share = largest_share(&turn->budget)};
+    (void)held; /* NULL: the gate of a limit holds no call */
+    if (!limit_gone(turn) && !turn_hold_at(turn, &view, NULL, last_gate_passed))
+        end_at_limit(turn);
+}
+
+/* Ends the wait for the model, or holds. Running calls are not cut short: without a user they have deadlines of their
+ * own, and with one they run on. A call with a write question keeps it: the next call asks about the limit. */
 static void deadline_passed(struct loop_timer *timer)
 {
     struct turn *turn = CONTAINER_OF(timer, struct turn, deadline_timer);
     turn_plan_now(turn);
-    if (turn->asking && !turn->reflecting)
-        budget_ended(turn, BUDGET_WALL_MS);
+    if (turn->holds || turn->stopping)
+        return;
+    if (turn->asking && !turn->reflecting && !turn_reach_limit(turn, BUDGET_WALL_MS, NULL, NULL))
+        turn_end(turn, "budget");
+    else if (turn->call_count && turn->config->interactive && !turn->question)
+        turn_reach_limit(turn, BUDGET_WALL_MS, NULL, NULL);
 }
 
 /* ---- steps ---- */
@@ -129,7 +187,7 @@ static void step_begins(struct turn *turn)
 
 static void after_budget_break(struct turn *turn, struct turn_call *held)
 {
-    (void)held; /* NULL: the gate of a limit holds no call */
+    (void)held; /* NULL: the gate of a breakpoint holds no call */
     step_begins(turn);
 }
 
@@ -142,7 +200,8 @@ void turn_next_step(struct turn *turn)
     }
     int key = budget_exhausted(&turn->budget);
     if (key >= 0) {
-        budget_ended(turn, (enum budget_key)key);
+        if (!turn_reach_limit(turn, (enum budget_key)key, NULL, turn_next_step))
+            turn_end(turn, "budget");
         return;
     }
     if (!turn_hold_at(turn, &view, NULL, after_budget_break))
@@ -239,6 +298,7 @@ struct turn *turn_make(struct engine *engine, const struct engine_config *config
     turn->prompt = xstrdup(prompt);
     hold_clock_init(&turn->clock, loop_clock(config->loop));
     turn->started_us = hold_clock_now(&turn->clock);
+    turn->reached = -1;
     tally_init(&turn->tally);
     message_list_init(&turn->messages);
     strbuf_init(&turn->delta_text);
@@ -274,6 +334,11 @@ struct turn *turn_start(struct engine *engine, const struct engine_config *confi
 static void finished(struct turn *turn)
 {
     struct event_usage usage = usage_to_event(&turn->tally.usage);
+    bool at_limit = turn->reached >= 0 && strcmp(turn->status, "budget") == 0;
+    enum budget_key key = at_limit ? (enum budget_key)turn->reached : BUDGET_WALL_MS;
+    struct event_limit_info limit = {.key = budget_key_name(key),
+                                     .limit = turn->budget.clock ? budget_limit(&turn->budget, key) : 0,
+                                     .skipped = (int64_t)turn->skipped};
     emit(&turn->emitter,
          &(struct event){.type = EVENT_TURN_FINISHED,
                          .turn_finished = {.status = turn->status,
@@ -282,7 +347,8 @@ static void finished(struct turn *turn)
                                            .steps = turn->step,
                                            .tool_calls = turn->tally.tool_calls,
                                            .elapsed_ms = (hold_clock_now(&turn->clock) - turn->started_us) / 1000,
-                                           .waited_ms = (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000}});
+                                           .waited_ms = (hold_clock_held(&turn->clock) - turn->comparing_us) / 1000,
+                                           .limit = at_limit ? &limit : NULL}});
     turn->finished = true;
     engine_turn_finished(turn->engine, turn);
     turn_maybe_free(turn);
@@ -339,12 +405,12 @@ void turn_end(struct turn *turn, const char *status)
     if (turn->ending)
         return;
     turn->ending = true;
-    turn->status = status;
+    turn->status = turn->skipped && strcmp(status, "done") == 0 ? "budget" : status;
     turn_stop_asking(turn);
     loop_timer_stop(turn->config->loop, &turn->deadline_timer);
     call_states_close_writes(&turn->tally.trace);
     emit(&turn->emitter, &(struct event){.type = EVENT_WRITES_CLOSED});
-    if (!turn_hold_at(turn, &view, NULL, finalize))
+    if (turn->stopping || !turn_hold_at(turn, &view, NULL, finalize)) /* stopping: the last gate was passed */
         finalize(turn, NULL);
 }
 
@@ -356,9 +422,7 @@ void turn_cancel(struct turn *turn)
     turn->cancelled = true;
     atomic_store(&turn->context_cancelled, true);
     write_cancel(turn);
-    for (size_t i = 0; i < turn->call_count; i++)
-        if (turn->calls[i].running)
-            bounded_cancel(turn->calls[i].running);
+    turn_calls_cancel(turn);
     turn_plan_now(turn);
     turn_release_all(turn, "cancel");
     /* While loading or in calls, the running work returns and finds the turn canceled. */

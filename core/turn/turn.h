@@ -100,7 +100,11 @@ struct turn {
     struct loop_timer deadline_timer;
     struct model_reply reply; /* of this step, between answer and messages; also kept here while the turn is held at a
                                * budget */
-    bool reply_parked, retry_parked;
+
+    int reached;    /* the enum budget_key whose limit was reached and has not been raised; -1: none */
+    bool stopping;  /* the turn ends at that limit: what still waits is skipped */
+    size_t skipped; /* calls that a limit stopped */
+    void (*parked)(struct turn *turn); /* continues when the user raised the limit; NULL: it runs meanwhile */
 
     struct arena arena; /* of the step */
     struct turn_call *calls;
@@ -161,9 +165,8 @@ struct engine {
     struct emitter recorder; /* behind redaction: journal, fold, sinks */
     struct loop_task broke;  /* the journal failed: cancel from the loop */
     char *failure;
-    bool nobody_asked;
-    char *protected; /* protected paths whose writes were refused without a question, with the reason, one per line */
-    size_t protected_count;
+    char *refused; /* writes that were denied because no user could answer, with the reason, one per line */
+    size_t refused_count;
     bool ended;
     void (*turn_ended)(void *data);
     void *turn_ended_data;
@@ -182,9 +185,8 @@ struct thinking *engine_thinking(struct engine *engine);
 const struct tool_env *engine_tool_env(const struct engine *engine);
 const struct message_list *engine_history(const struct engine *engine);
 uint64_t engine_next_ask(struct engine *engine);
-/* Notes that a write was refused because no user can answer. `protected` is the reason for a protected path, or
- * NULL. */
-void engine_set_nobody_asked(struct engine *engine, const char *protected);
+/* Notes that a write was denied because no user can answer: which one, and the reason. */
+void engine_note_refused(struct engine *engine, const char *write);
 void engine_question_revised(struct engine *engine);
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);
@@ -197,8 +199,15 @@ void turn_load(struct turn *turn);
 void turn_watch_deadline(struct turn *turn);
 void turn_free(struct turn *turn);
 void turn_next_step(struct turn *turn);
-/* Ends the loop with this status. close_writes, finalize and finished follow. */
+/* Ends the loop with this status. close_writes, finalize and finished follow. A turn that lost calls to a limit does
+ * not end as done. */
 void turn_end(struct turn *turn, const char *status);
+/* Reports that a limit was reached. Returns true if the turn holds, because a user can raise the limit: then `parked`
+ * is called, unless the user ends the turn. `call` is the call that waits; may be NULL. */
+bool turn_reach_limit(struct turn *turn, enum budget_key key, struct turn_call *call,
+                      void (*parked)(struct turn *turn));
+/* True while the turn holds at a limit: what comes next must be parked. */
+bool turn_at_limit(const struct turn *turn);
 void turn_cancel(struct turn *turn);
 /* Frees the turn once it is finished and none of its work is running. */
 void turn_maybe_free(struct turn *turn);
@@ -224,6 +233,8 @@ void turn_run_calls(struct turn *turn, struct turn_call *held);
 /* Plans the calls now, without waiting longer for tools whose effects are unknown. */
 void turn_plan_now(struct turn *turn);
 void turn_calls_release(struct turn *turn);
+/* Cancels the calls that run. */
+void turn_calls_cancel(struct turn *turn);
 /* Applies the effects of an outcome on the rest of the turn. */
 void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct outcome *outcome);
 /* Emits tool.finished. */

@@ -366,6 +366,19 @@ static void ask_person(struct question *q)
     write_touch(q->turn);
 }
 
+static void note_refused(const struct question *q, const char *reason)
+{
+    CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
+    bool always = q->named || protected_in(q->changes); /* no option approves it, and the reason names the path */
+    strbuf_addstr(&line, q->tool);
+    if (q->changes->count && !always)
+        strbuf_addf(&line, " %s", q->changes->items[0].path);
+    if (q->changes->count > 1)
+        strbuf_addf(&line, " and %zu more", q->changes->count - 1);
+    strbuf_addf(&line, ": %s%s", reason, always ? "" : " (--approve allow approves it)");
+    engine_note_refused(q->turn->engine, line.buf);
+}
+
 /* Decides by the rules, or asks the user. */
 static void decide(struct turn *turn, struct turn_call *call)
 {
@@ -382,7 +395,7 @@ static void decide(struct turn *turn, struct turn_call *call)
         .turn = turn->number, .call = q->call_id, .tool = q->tool, .changes = q->changes, .named = q->named};
     CLEANUP(decision) struct decision decision = rules_decide(turn->config->rules, &subject, &no_person);
     if (no_person)
-        engine_set_nobody_asked(turn->engine, q->named || protected_in(q->changes) ? decision.reason : NULL);
+        note_refused(q, decision.reason);
     if (decision.kind == DECISION_NONE) {
         ask_person(q);
     } else if (decided(q, &decision, &err) < 0) {
@@ -390,6 +403,12 @@ static void decide(struct turn *turn, struct turn_call *call)
         if (decided(q, &(struct decision){.kind = DECISION_DENIED, .by = decision.by, .reason = reason}, NULL) < 0)
             BUG("cannot close a question");
     }
+}
+
+static void decide_parked(struct turn *turn)
+{
+    if (turn->question)
+        decide(turn, turn->question->call);
 }
 
 /* Records the proposal. Then the question pauses at its gate, or is decided at once. */
@@ -411,7 +430,9 @@ static void diffs_made(struct loop_work *work)
                                          .write_proposed = {.call = q->call_id, .ask = q->id, .files = q->files}});
     if (!bounded_waits(q->running))
         return; /* settled meanwhile: write_call_gone follows */
-    if (!turn_hold_at(turn, &view, q->call, decide))
+    if (turn_at_limit(turn) && !turn->parked)
+        turn->parked = decide_parked; /* one thing at a time: the user decides about the limit first */
+    else if (!turn_hold_at(turn, &view, q->call, decide))
         decide(turn, q->call);
 }
 

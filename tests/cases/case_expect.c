@@ -302,7 +302,8 @@ static struct view view_engine(struct case_run *run)
     json_add_bool(&w, "idle", engine_idle(engine));
     json_add_bool(&w, "running", engine_turn_running(engine));
     json_add_bool(&w, "nobody_asked", engine_nobody_asked(engine));
-    json_add_str(&w, "protected", engine_protected(engine));
+    size_t more;
+    json_add_str(&w, "refused", engine_refused(engine, &more));
     json_add_bool(&w, "stepping", engine_gates(engine)->stepping != STEP_RUN);
     json_add_bool(&w, "serial", engine_gates(engine)->serial);
     json_add_int(&w, "turns", session->turn_count);

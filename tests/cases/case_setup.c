@@ -160,6 +160,9 @@ void case_do_set(struct case_run *run, struct words *words)
         return;
     if (strcmp(name, "thinking") == 0) {
         config->thinking = thinking_level_from_name(value);
+    } else if (strcmp(name, "limits") == 0) {
+        struct budget_limits defaults = budget_defaults_for(strcmp(value, "interactive") == 0);
+        budget_limits_fill(&config->limits, &defaults);
     } else if (strcmp(name, "web") == 0 && web_mode_from_name(value) >= 0) {
         config->web = (enum web_mode)web_mode_from_name(value);
     } else if (strcmp(name, "rules") == 0 && rule_mode_from_name(value) >= 0) {

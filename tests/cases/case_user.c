@@ -186,7 +186,10 @@ static struct intent intent_of(struct case_run *run, size_t wish, struct words *
         break;
     case INTENT_EXTEND:
         intent.extend.key = budget_key_of(run, first);
-        intent.extend.share = case_number(run, second);
+        if (strncmp(second, "to=", 3) == 0)
+            intent.extend.to = case_number(run, second + 3);
+        else
+            intent.extend.share = case_number(run, second);
         break;
     case INTENT_UNDO:
         intent.undo.checkpoint = first;

@@ -98,8 +98,37 @@ ok "status" grep -q '^budget' "$base/out"
 ok "no message on stderr" quiet
 kt run --headless --workspace ws --model m.jsonl --budget steps=1 x
 ok "headless: 1" is 1
-ok "headless: one line on stderr" one_error
-ok "headless: names the cause" err "budget"
+ok "headless: a line for people" one_error
+ok "headless: says which limit, and how to raise it" \
+    err "the turn stopped at the limit of 1 step (raise it with --budget steps=2)"
+kt run --headless --workspace ws --model m.jsonl --budget wall_s=0 x
+ok "headless: the limit in the unit of the option" err "the limit of 0 s (raise it with --budget wall_s=1)"
+script_reads >m.jsonl
+kt run --headless --workspace ws --model m.jsonl --budget tool_calls=0 x
+ok "calls past their limit are skipped" out '"reason":"blocked"'
+ok "so the turn is not done" out '"status":"budget"'
+ok "exit 1" is 1
+ok "stderr counts them" err "the limit of 0 tool calls, 1 call skipped (raise it with --budget tool_calls=1)"
+kt run --workspace ws --model m.jsonl --budget tool_calls=0 x
+ok "the account counts them too" out "stopped at the limit of 0 tool calls, 1 call skipped"
+
+begin "limits without a user"
+script_reads >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "the defaults" out '"limits":{"wall_ms":1800000,"steps":50,"tool_calls":null,"reflections":4,'
+ok "no limit of the cost" out '"cost_usd":null}'
+kt run --headless --workspace ws --model m.jsonl --budget steps=7 x
+ok "an option wins, key by key" out '"limits":{"wall_ms":1800000,"steps":7,"tool_calls":null,'
+printf '{"budget": {"wall_s": 90, "steps": 8}}' >limits.json
+kt run --headless --config limits.json --workspace ws --model m.jsonl --budget steps=7 x
+ok "the file wins too" out '"limits":{"wall_ms":90000,"steps":7,"tool_calls":null,'
+
+begin "a write that nobody can approve"
+script_writes >m.jsonl
+kt run --headless --workspace ws --model m.jsonl x
+ok "exit 4" is 4
+ok "stderr says which write" err "denied: edit_file"
+ok "and what would approve it" err "no user is present to approve it (--approve allow approves it)"
 head_lines x >m.jsonl
 kt run --headless --workspace ws --model m.jsonl x
 ok "headless, failed: 1" is 1

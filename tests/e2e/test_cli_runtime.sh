@@ -78,6 +78,21 @@ ok "names the write that it cannot repeat" err "cannot repeat the write of c3"
 ok "and the cause" err "): bits is binary, and the recording does not have its bytes"
 ok "and no other write" test "$(grep -c 'cannot repeat' "$base/err")" -eq 1
 
+begin "a cap of tool calls binds programs and scripts"
+{
+    head_lines "Wait." &&
+        answer 1 "" "$(call c1 workspace_exec '{"command":"exec sleep 7'$own'"}'),$(call c2 run_script '{"script":"import time; time.sleep(60)"}')" &&
+        answer 2 "Done." ""
+} >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl --budget tool_cap_s=5 --budget wall_s=60 x
+ok "exit 0" is 0
+ok "both have the cap" test "$(grep -c '"deadline_ms":5000' "$base/out")" = 2
+ok "the program was killed" await gone 7$own
+ok "both ended within it" test "$(grep tool.finished "$base/out" | grep -cE '"elapsed_ms":(4|5)[0-9]{3}')" = 2
+{ head_lines "Wait." && answer 1 "" "$(call c1 workspace_exec '{"command":"true"}')" && answer 2 "Done." ""; } >m.jsonl
+kt run --headless --approve allow --workspace ws --model m.jsonl --budget wall_s=20 x
+ok "by default a program leaves a part of the turn" out '"deadline_ms":14'
+
 begin "without a user"
 script_place >m.jsonl
 kt run --workspace ws --model m.jsonl x

@@ -21,6 +21,41 @@ case_quit_asks() {
     check "the journal is complete" grep -q session.ended "$home/rec.jsonl"
 }
 
+case_limits() {
+    begin limits 120x40
+    run_write
+    check "an interactive session asks at 100 steps, 1 hour and 5 dollars" grep -qF \
+        '"limits":{"wall_ms":3600000,"steps":100,"tool_calls":null,' "$home/rec.jsonl"
+    check "and 5 dollars" grep -qF '"cost_usd":5}' "$home/rec.jsonl"
+    keys C-c
+    sees 'canceled'
+}
+
+# The questions of 4 writes in one answer, with a limit of 2 calls.
+case_calls_at_a_limit() {
+    begin calls_at_a_limit 100x30
+    write_model writes.jsonl
+    local calls="" i
+    for i in 1 2 3 4; do
+        calls+="${calls:+,}{\"id\":\"w$i\",\"name\":\"write_file\",\"arguments\":{\"path\":\"n$i\",\"content\":\"$i\\n\"}}"
+    done
+    {
+        head -1 "$home/writes.jsonl"
+        printf '{"type":"model.responded","turn":1,"step":1,"text":"Four files.","tool_calls":[%s],"stop":"tool_use"}\n' "$calls"
+        printf '{"type":"model.responded","turn":1,"step":2,"text":"4 files.","tool_calls":[],"stop":"end_turn"}\n'
+    } >"$home/four.jsonl"
+    start run --workspace ws --model scripted:four.jsonl --record rec.jsonl --approve allow --budget tool_calls=2 write
+    sees 'paused at a limit of 2 tool calls, before #3 write_file n3'
+    check "two files" test ! -e "$home/ws/n3"
+    keys s
+    sees 'Press s again to end the turn.'
+    keys +
+    sees 'Raised the limit from 2 tool calls to 4 tool calls.'
+    sees 'done'
+    file_has "$home/rec.jsonl" '"status":"done"'
+    check "four files" test -e "$home/ws/n4"
+}
+
 case_cancel() {
     begin cancel 120x40
     run_write
@@ -266,5 +301,5 @@ case_demo_denied() {
     sees 'status=0'
 }
 
-run_cases quit_asks cancel second_prompt step replay_keys fork execute search_and_filter help_and_theme mouse \
+run_cases quit_asks limits calls_at_a_limit cancel second_prompt step replay_keys fork execute search_and_filter help_and_theme mouse \
     start_screen demo demo_denied

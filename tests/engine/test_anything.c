@@ -95,7 +95,7 @@ static void make_settings(struct chaos *chaos)
     config->ask_timeout_ms = chance(chaos, 50) ? 0 : 1 + below(chaos, 8000);
     config->limits.wall_s = 5 + (double)below(chaos, 60);
     config->limits.steps = 1 + below(chaos, 6);
-    config->limits.tool_calls = chance(chaos, 50) ? -1 : below(chaos, 12);
+    config->limits.tool_calls = chance(chaos, 50) ? BUDGET_AS_STEPS : below(chaos, 12);
     config->limits.reflections = below(chaos, 3);
     config->limits.input_tokens = chance(chaos, 50) ? -1 : 50 + below(chaos, 300);
     if (chance(chaos, 20)) {

@@ -241,6 +241,24 @@ TEST(budget_continues_where_it_was)
     rich_turn_release(&rich);
 }
 
+TEST(turn_that_lost_calls_to_a_limit_is_not_done_after_a_resume)
+{
+    static const char recorded[] = BEGINNING
+        "{\"seq\":3,\"t\":0,\"turn\":1,\"type\":\"budget.opened\",\"limits\":{\"wall_ms\":60000,\"steps\":6,"
+        "\"tool_calls\":0,\"reflections\":1,\"context_tokens\":1000}}\n"
+        "{\"seq\":4,\"t\":0,\"turn\":1,\"type\":\"turn.prepared\",\"messages\":[{\"role\":\"user\",\"text\":\"look\"}],"
+        "\"tools\":[\"read_file\"]}\n" ASKED
+        "{\"seq\":6,\"t\":0,\"turn\":1,\"type\":\"tool.finished\",\"call\":\"w\",\"tool\":\"write_file\","
+        "\"outcome\":\"denied\",\"elapsed_ms\":0,\"denied\":{\"reason\":\"blocked\",\"details\":\"a limit\"}}\n";
+    struct rich_turn rich;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    turn_check_do(&rich.rig, INTENT_RESUME_TURN);
+    assert_string_equal(turn_check_finished(&rich.rig)->status, "budget");
+    assert_string_equal(turn_check_finished(&rich.rig)->limit->key, "tool_calls");
+    assert_int_equal(turn_check_finished(&rich.rig)->limit->skipped, 1);
+    rich_turn_release(&rich);
+}
+
 TEST(new_prompt_abandons_the_open_turn)
 {
     static const char recorded[] = BEGINNING ASKED;

@@ -246,14 +246,14 @@ TEST_WITH(the_token_has_the_true_time, set_up_read, tear_down)
     assert_float_equal(f->tool.token_s, 1.5, 1e-9);
 }
 
-TEST_WITH(the_tools_own_limit_beats_the_turns, set_up_read, tear_down)
+TEST_WITH(cap_of_the_call_binds_a_tool_with_a_longer_limit, set_up_read, tear_down)
 {
     struct bounded_rig *f = *state;
     f->tool.tool.spec.timeout_s = 100;
     f->tool.takes_ms = 99000;
-    bounded_rig_start(f, &f->tool.tool, "c1", 1000, 5);
+    bounded_rig_start(f, &f->tool.tool, "c1", 1000, 20);
     bounded_rig_run(f);
-    assert_log(f, "result c1");
+    assert_log(f, "timeout c1, late c1 (99000 ms)");
 }
 
 TEST_WITH(timeout_of_an_unrepeatable_tool_is_not_retryable, set_up_read, tear_down)

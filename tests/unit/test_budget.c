@@ -66,6 +66,79 @@ TEST(defaults_are_those_of_the_specification)
     assert_int_equal(budget_exhausted(&f.budget), -1);
 }
 
+TEST(defaults_of_the_command_line_leave_what_the_user_set)
+{
+    struct fixture f;
+    start(&f);
+    assert_int_equal(budget_limits_set(&f.limits, "steps=3", NULL), 0);
+    assert_int_equal(budget_limits_set(&f.limits, "cost_usd=0", NULL), 0);
+    struct budget_limits interactive = budget_defaults_for(true), headless = budget_defaults_for(false);
+    budget_limits_fill(&f.limits, &interactive);
+    open_turn(&f);
+    assert_string_equal(limits_json(&f.budget),
+                        "{\"wall_ms\":3600000,\"steps\":3,\"tool_calls\":null,\"reflections\":4,"
+                        "\"context_tokens\":200000,\"input_tokens\":null,\"output_tokens\":null,\"cost_usd\":0}");
+    assert_true(budget_user_set(&f.limits, "steps"));
+    assert_false(budget_user_set(&f.limits, "wall_s"));
+    budget_limits_fill(&f.limits, &headless);
+    open_turn(&f);
+    assert_float_equal(budget_limit(&f.budget, BUDGET_WALL_MS), 1800000, 0);
+    assert_float_equal(budget_limit(&f.budget, BUDGET_STEPS), 3, 0);
+}
+
+TEST(calls_without_a_limit_are_all_granted)
+{
+    struct fixture f;
+    start(&f);
+    f.limits.tool_calls = BUDGET_UNLIMITED;
+    open_turn(&f);
+    for (int i = 0; i < 1000; i++)
+        assert_true(budget_claim_tool_call(&f.budget));
+    assert_false(budget_reached(&f.budget, BUDGET_TOOL_CALLS));
+    assert_true(isnan(budget_adds(&f.budget, BUDGET_TOOL_CALLS)));
+}
+
+TEST(recorded_null_is_no_limit_of_calls_and_a_missing_one_is_the_default)
+{
+    struct budget_limits limits = budget_defaults();
+    struct event_budget_values values = {.present = EVENT_ALL_PRESENT, .wall_ms = 5000, .steps = 7, .tool_calls = NAN};
+    budget_limits_from_event(&limits, &values);
+    assert_int_equal(limits.tool_calls, BUDGET_UNLIMITED);
+    limits = budget_defaults();
+    values.present = 0;
+    budget_limits_from_event(&limits, &values);
+    assert_int_equal(limits.tool_calls, BUDGET_AS_STEPS);
+}
+
+TEST(limit_of_nothing_can_be_raised)
+{
+    struct fixture f;
+    start(&f);
+    f.limits.wall_s = 0;
+    f.limits.steps = 0;
+    f.limits.cost_usd = 0;
+    open_turn(&f);
+    static const enum budget_key keys[] = {BUDGET_WALL_MS, BUDGET_STEPS, BUDGET_COST_USD};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        assert_true(budget_reached(&f.budget, keys[i]));
+        budget_extend(&f.budget, keys[i], 1);
+        assert_false(budget_reached(&f.budget, keys[i]));
+    }
+}
+
+TEST(cap_of_a_call)
+{
+    struct budget_limits limits = budget_defaults_for(false);
+    assert_float_equal(budget_cap_s(&limits, 0, 1000), 45, 0);
+    assert_float_equal(budget_cap_s(&limits, 600, 1000), 600, 0); /* a build that asks for ten minutes */
+    assert_float_equal(budget_cap_s(&limits, 3600, 1000), 750, 0);
+    assert_float_equal(budget_cap_s(&limits, 0, 40), 30, 0);
+    assert_int_equal(budget_limits_set(&limits, "tool_cap_s=20", NULL), 0);
+    assert_float_equal(budget_cap_s(&limits, 3600, 1000), 20, 0);
+    assert_float_equal(budget_cap_s(&limits, 10, 1000), 10, 0);
+    assert_float_equal(budget_cap_s(&limits, 0, 10), 20, 0); /* the user knows */
+}
+
 TEST(tool_calls_follow_steps_unless_given)
 {
     struct fixture f;

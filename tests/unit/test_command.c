@@ -27,7 +27,8 @@ static int submit(struct ui_host *host, const struct intent *intent, struct err 
     if (intent->type == INTENT_BREAK)
         strbuf_addf(heard, "break %s;", intent->breakpoint.spec);
     else if (intent->type == INTENT_EXTEND)
-        strbuf_addf(heard, "extend %s %g;", budget_key_name(intent->extend.key), intent->extend.share);
+        strbuf_addf(heard, "extend %s %s %g;", budget_key_name(intent->extend.key), intent->extend.to > 0 ? "to" : "by",
+                    intent->extend.to > 0 ? intent->extend.to : intent->extend.share);
     else if (intent->type == INTENT_UNDO)
         strbuf_addf(heard, "undo %s;", intent->undo.checkpoint ? intent->undo.checkpoint : "newest");
     else
@@ -89,8 +90,8 @@ TEST(commands_reach_the_host)
     rig_init(&rig, VIEW_LIVE);
     expect(&rig, "break tool=edit_file", "break tool=edit_file;");
     expect(&rig, "  break   gate=model  ", "break gate=model;");
-    expect(&rig, "budget steps", "extend steps 0.5;");
-    expect(&rig, "budget steps=12", "extend steps 1;");
+    expect(&rig, "budget steps", "extend steps by 1;");
+    expect(&rig, "budget steps=12", "extend steps to 12;");
     expect(&rig, "undo", "undo newest;");
     expect(&rig, "undo k3", "undo k3;");
     expect(&rig, "open demo", "open demo;");

@@ -376,13 +376,14 @@ static const char *default_of(const char *object, const char *name)
 
 TEST(config_defaults_are_those_of_the_program)
 {
-    struct budget_limits limits = budget_defaults();
+    struct budget_limits limits = budget_defaults_for(true), headless = budget_defaults_for(false);
     const struct {
         const char *object, *name;
         double value;
     } known[] = {
         {"budget", "wall_s", limits.wall_s},
         {"budget", "steps", (double)limits.steps},
+        {"budget", "cost_usd", limits.cost_usd},
         {"budget", "reflections", (double)limits.reflections},
         {"budget", "context_tokens", (double)limits.context_tokens},
         {"budget", "tool_cap_s", limits.tool_cap_s},
@@ -394,6 +395,11 @@ TEST(config_defaults_are_those_of_the_program)
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         assert_float_equal(strtod(default_of(known[i].object, known[i].name), NULL), known[i].value, 0);
+    CLEANUP(free) char *wall = xasprintf("3600; without the workbench %g", headless.wall_s);
+    CLEANUP(free) char *steps = xasprintf("100; without the workbench %lld", (long long)headless.steps);
+    assert_string_equal(default_of("budget", "wall_s"), wall);
+    assert_string_equal(default_of("budget", "steps"), steps);
+    assert_true(headless.tool_calls < 0 && isnan(headless.cost_usd));
 }
 
 /* ---- keyturn-transcript(5) ---- */

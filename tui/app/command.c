@@ -69,7 +69,7 @@ static int do_breaks(struct ui *ui, const struct view *view, const char *argumen
     return 0;
 }
 
-/* "steps=12": raises the limit to 12. The engine raises a limit in shares of its original value. */
+/* "steps=12": raises the limit to 12. "steps": adds the limit of the turn's start once more. */
 static int do_budget(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     const char *equals = strchr(argument, '=');
@@ -84,18 +84,17 @@ static int do_budget(struct ui *ui, const struct view *view, const char *argumen
         return near.best ? err_set(err, "unknown limit \"%.40s\" (did you mean %s?)", name, near.best)
                          : err_set(err, "unknown limit \"%.40s\"", name);
     }
-    double limit = view->session->budget.limit[key], share = 0.5;
+    double limit = view->session->budget.limit[key], value = 0;
     if (equals) {
         char *end;
-        double value = strtod(equals + 1, &end) * (seconds ? 1000 : 1);
+        value = strtod(equals + 1, &end) * (seconds ? 1000 : 1);
         if (end == equals + 1 || *end)
             return err_set(err, "\"%.40s\" is no number", equals + 1);
         if (!(limit > 0) || !(value > limit))
             return err_set(err, "the limit of %s is %g; it can only be raised", name,
                            limit > 0 ? limit / (seconds ? 1000 : 1) : 0.0);
-        share = value / limit - 1;
     }
-    if (submit(ui, &(struct intent){.type = INTENT_EXTEND, .extend = {(enum budget_key)key, share}}, err))
+    if (submit(ui, &(struct intent){.type = INTENT_EXTEND, .extend = {(enum budget_key)key, 1, value}}, err))
         return -1;
     ui_message(ui, LOOK_TEXT, "Raised the limit of %s.", name);
     return 0;
@@ -318,7 +317,7 @@ static const struct command {
     {"break", "SPEC", "pause at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N%, gate=NAME", true, do_break,
      break_words},
     {"breaks", "", "list the breakpoints", false, do_breaks, NULL},
-    {"budget", "KEY[=VALUE]", "raise a limit by half, or set it", true, do_budget, budget_words},
+    {"budget", "KEY[=VALUE]", "raise a limit by its first value, or to VALUE", true, do_budget, budget_words},
     {"cancel", "", "cancel the turn", false, do_cancel, NULL},
     {"divergences", "", "list the divergences from the recording", false, do_divergences, NULL},
     {"filter", "[TEXT]", "filter rows by kind, call or text", false, do_filter, NULL},

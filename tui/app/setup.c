@@ -170,7 +170,10 @@ static int use_options(struct engine_config *h, const struct setup_plan *plan)
     const struct options *options = plan->options;
     struct err err = ERR_INIT;
     /* A run that repeats a recording uses the recorded budget and thinking, whatever this user configured. */
-    if (plan->recording) {
+    if (!plan->recording) {
+        struct budget_limits defaults = budget_defaults_for(plan->interactive);
+        budget_limits_fill(&h->limits, &defaults);
+    } else {
         h->limits = budget_defaults();
         recording_limits(plan->recording, &h->limits);
         h->thinking = recording_thinking(plan->recording);

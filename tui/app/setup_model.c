@@ -165,7 +165,7 @@ static int open_live(struct setup *setup, const struct setup_plan *plan, const s
     struct err err = ERR_INIT;
     if (plan->virtual_time)
         return cli_error(STATUS_USAGE, "--check uses the recorded model (leave out --model %s)", model->name);
-    if (!isnan(setup->engine_config.limits.cost_usd) && isnan(model->prices.input))
+    if (budget_user_set(&setup->engine_config.limits, "cost_usd") && isnan(model->prices.input))
         cli_notice(
             "budget cost_usd: model \"%s\" has no \"prices\" in the config file, so this limit works only if its "
             "server reports costs",

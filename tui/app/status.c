@@ -132,8 +132,17 @@ static void add_held(struct strbuf *out, const struct view *view, bool wide)
     const struct session_turn *turn = session_turn(view->session);
     strbuf_addstr(out, "‖ paused ");
     words_gate(out, view->session, gate_name(view->gate.gate), view->gate.call, turn ? turn->number : 0);
-    if (wide && view->gate.why && *view->gate.why)
+    if (view->gate.limit >= 0 && view->gate.gate == GATE_BUDGET) {
+        strbuf_addstr(out, " of ");
+        words_limit(out, budget_key_name((enum budget_key)view->gate.limit),
+                    view->session->budget.limit[view->gate.limit]);
+        if (view->gate.call) {
+            strbuf_addstr(out, ", ");
+            words_gate(out, view->session, gate_name(GATE_TOOL), view->gate.call, turn ? turn->number : 0);
+        }
+    } else if (wide && view->gate.why && *view->gate.why) {
         strbuf_addf(out, " (%s)", view->gate.why);
+    }
 }
 
 static bool add_running(struct strbuf *out, const struct session *session)
@@ -164,6 +173,12 @@ static void add_failed(struct strbuf *out, const struct view *view)
         strbuf_addstr(out, "model failed, retrying");
 }
 
+static bool ended_at_limit(const struct session *session)
+{
+    const struct session_turn *turn = session_turn(session);
+    return turn && strcmp(session_name(session, turn->status), "budget") == 0;
+}
+
 static void add_live(struct strbuf *out, const struct view *view)
 {
     const struct session *session = view->session;
@@ -175,7 +190,9 @@ static void add_live(struct strbuf *out, const struct view *view)
     else if (!turn)
         strbuf_addstr(out, "waiting for your prompt");
     else if (turn->finished_seq)
-        strbuf_addf(out, "%s · waiting for your prompt", words_turn_status(session_name(session, turn->status)));
+        strbuf_addf(out, "%s · waiting for your prompt",
+                    ended_at_limit(session) ? "stopped at a limit"
+                                            : words_turn_status(session_name(session, turn->status)));
     else if (session->last_model_failure_seq)
         add_failed(out, view);
     else if (add_running(out, session))
@@ -450,18 +467,21 @@ static size_t held_entries(struct status_entry *out, const struct view *view)
 {
     const char *edit = edit_words(view);
     size_t count = 0;
-    if (view->gate.gate == GATE_BUDGET)
-        out[count++] = (struct status_entry){ACTION_EXTEND, 0, "raise the limit by half"};
-    out[count++] = (struct status_entry){ACTION_STEP, 0, view->gate.gate == GATE_BUDGET ? "end the turn" : "step"};
-    if (view->gate.gate != GATE_BUDGET)
+    bool at_limit = view->gate.gate == GATE_BUDGET && view->gate.limit >= 0;
+    if (view->gate.limit >= 0)
+        out[count++] = (struct status_entry){ACTION_EXTEND, 0, "raise the limit, continue"};
+    out[count++] = (struct status_entry){ACTION_STEP, 0, at_limit ? "twice ends the turn" : "step"};
+    if (!at_limit)
         out[count++] = (struct status_entry){ACTION_CONTINUE, 0, NULL};
     if (edit)
         out[count++] = (struct status_entry){ACTION_EDIT_GATE, 0, edit};
     if (view->gate.gate == GATE_TOOL && script_within(view->gate.arguments))
         out[count++] = (struct status_entry){ACTION_EDIT_ARGUMENTS, 0, NULL};
-    out[count++] = (struct status_entry){ACTION_STEP_WAVE, 0, NULL};
+    if (!at_limit)
+        out[count++] = (struct status_entry){ACTION_STEP_WAVE, 0, NULL};
     out[count++] = (struct status_entry){ACTION_BREAK_HERE, 0, NULL};
-    out[count++] = (struct status_entry){ACTION_RUN_TO, 0, NULL};
+    if (!at_limit)
+        out[count++] = (struct status_entry){ACTION_RUN_TO, 0, NULL};
     out[count++] = (struct status_entry){ACTION_CANCEL, 0, "cancel the turn"};
     return count;
 }
@@ -479,16 +499,15 @@ static size_t live_entries(struct status_entry *out, const struct view *view)
     const struct status_entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
                                            {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
                                            {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
-    const struct status_entry between[] = {{ACTION_PROMPT, 0, "next prompt"},
-                                           {ACTION_INSPECT, 0, NULL},
-                                           {ACTION_UNDO, 0, "undo the newest write"},
-                                           {ACTION_QUIT, 0, NULL},
-                                           {ACTION_SEARCH, 0, NULL},
+    const struct status_entry between[] = {{ACTION_EXTEND, 0, "continue"}, {ACTION_PROMPT, 0, "next prompt"},
+                                           {ACTION_INSPECT, 0, NULL},      {ACTION_UNDO, 0, "undo the newest write"},
+                                           {ACTION_QUIT, 0, NULL},         {ACTION_SEARCH, 0, NULL},
                                            {ACTION_SESSIONS, 0, NULL}};
     bool runs = session_turn_running(view->session);
     size_t count = 0;
     for (size_t i = 0; !runs && i < COUNT_OF(between); i++)
-        if (between[i].action != ACTION_UNDO || can_undo(view->session))
+        if ((between[i].action != ACTION_UNDO || can_undo(view->session)) &&
+            (between[i].action != ACTION_EXTEND || ended_at_limit(view->session)))
             out[count++] = between[i];
     if (runs)
         memcpy(out, running, sizeof(running));

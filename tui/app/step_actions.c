@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXTEND_SHARE 0.5
+#define EXTEND_SHARE 1 /* the same again */
 
 /* The selected call, from the pane or from the event under the cursor; SESSION_NONE if there is none. */
 static uint32_t selected_call(const struct view *view, struct selection selection)
@@ -114,6 +114,30 @@ static void run_to_ended(struct ui *ui, const struct view *view)
     ui->run_to_break = 0;
 }
 
+void ui_limit_words(struct strbuf *out, const struct ui *ui, const struct view *view)
+{
+    const struct held_view *held = &view->gate;
+    const char *key = budget_key_name((enum budget_key)held->limit);
+    strbuf_addstr(out, "The turn used its ");
+    words_limit(out, key, view->session->budget.limit[held->limit]);
+    strbuf_addf(out, ". %s adds ", keymap_key(ui->keymap, ACTION_EXTEND));
+    words_limit(out, key, held->adds);
+    strbuf_addf(out, held->gate == GATE_BUDGET ? ". Press %s twice to end it." : ". %s ends the turn.",
+                keymap_key(ui->keymap, ACTION_STEP));
+}
+
+/* True while the turn holds at a limit. There the keys that continue elsewhere would end the turn, so they only say how
+ * to continue. */
+static bool limit_holds(struct ui *ui, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (!view->held || view->gate.gate != GATE_BUDGET || view->gate.limit < 0)
+        return false;
+    ui_limit_words(&text, ui, view);
+    ui_message(ui, LOOK_WARN, "%s", text.buf);
+    return true;
+}
+
 void ui_run_to(struct ui *ui, const struct view *view, enum action action)
 {
     uint32_t index = selected_call(view, ui_selected(ui, view));
@@ -127,6 +151,8 @@ void ui_run_to(struct ui *ui, const struct view *view, enum action action)
         ui_message(ui, LOOK_TEXT, "That call has already started. Select a queued call.");
         return;
     }
+    if (limit_holds(ui, view))
+        return;
     if (ui->run_to)
         run_to_ended(ui, view);
     CLEANUP(free) char *spec = xasprintf("tool=%s", session_name(view->session, call->tool));
@@ -268,17 +294,25 @@ static enum budget_key fullest(const struct session_budget *budget)
 void ui_extend_budget(struct ui *ui, const struct view *view, enum action action)
 {
     int key = view->held ? view->gate.limit : -1;
-    const char *name = NULL;
     (void)action;
     /* In the budget pane, the key raises the limit under the cursor. */
     if (key < 0 && ui_pane(ui)->ops == &pane_budget)
-        name = pane_budget_selected(ui_pane(ui), view, &key);
+        pane_budget_selected(ui_pane(ui), view, &key);
     if (key < 0)
         key = (int)fullest(&view->session->budget);
     struct intent intent = {.type = INTENT_EXTEND, .extend = {(enum budget_key)key, EXTEND_SHARE}};
-    if (ui_submit(ui, &intent))
-        ui_message(ui, LOOK_TEXT, "Raised the limit of %s by half.",
-                   name ? name : budget_key_name((enum budget_key)key));
+    bool ended = !session_turn_running(view->session);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    words_limit(&text, budget_key_name((enum budget_key)key), view->session->budget.limit[key]);
+    if (!ui_submit(ui, &intent))
+        return;
+    if (ended) {
+        ui_message(ui, LOOK_TEXT, "Continuing in a new turn.");
+        return;
+    }
+    strbuf_addstr(&text, " to ");
+    words_limit(&text, budget_key_name((enum budget_key)key), view->session->budget.limit[key]);
+    ui_message(ui, LOOK_TEXT, "Raised the limit from %s.", text.buf);
 }
 
 /* ---- undo ---- */
@@ -325,6 +359,17 @@ void ui_step(struct ui *ui, const struct view *view, enum action action)
                             : action == ACTION_STEP_WAVE ? INTENT_STEP_WAVE
                             : action == ACTION_CONTINUE  ? INTENT_CONTINUE
                                                          : INTENT_PAUSE;
+    if (type != INTENT_PAUSE && limit_holds(ui, view)) {
+        bool again = ui->end_asked == view->session->held_seq;
+        if (type != INTENT_STEP)
+            return;
+        ui->end_pressed = view->session->held_seq;
+        if (!again) {
+            ui_message(ui, LOOK_WARN, "Press %s again to end the turn.", keymap_key(ui->keymap, ACTION_STEP));
+            return;
+        }
+        ui_message_clear(ui);
+    }
     if (ui->run_to)
         run_to_ended(ui, view);
     if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) &&

@@ -53,8 +53,6 @@ struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme
     return ui;
 }
 
-static void ui_message_clear(struct ui *ui);
-
 void ui_free(struct ui *ui)
 {
     if (!ui)
@@ -355,6 +353,8 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
         return;
     }
     ui_message_clear(ui);
+    ui->end_asked = ui->end_pressed;
+    ui->end_pressed = 0;
     enum action action = keymap_find(ui->keymap, ui_contexts(ui, view), key);
     if (ui->layout.too_small) {
         if (action == ACTION_QUIT || action == ACTION_CANCEL || action == ACTION_SUSPEND)
@@ -392,7 +392,7 @@ void ui_message(struct ui *ui, enum look role, const char *fmt, ...)
     ui->message_due_us = 0;
 }
 
-static void ui_message_clear(struct ui *ui)
+void ui_message_clear(struct ui *ui)
 {
     free(ui->message);
     ui->message = NULL;

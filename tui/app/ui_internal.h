@@ -56,6 +56,8 @@ struct ui {
     bool noticed;         /* the initial state was processed: only later changes are reported */
     uint32_t undone, ops; /* counts of undone writes and of workspace operations */
     uint32_t gate_seq;    /* of the hold whose dialog was opened */
+    uint32_t end_asked;   /* the previous key wanted to end the turn at this hold; 0: it did not */
+    uint32_t end_pressed; /* the same, for the current key to set */
 
     struct program_kept program;
 
@@ -73,6 +75,7 @@ struct pane *ui_pane(const struct ui *ui); /* the focused one */
 struct selection ui_selected(struct ui *ui, const struct view *view);
 
 /* ui.c */
+void ui_message_clear(struct ui *ui);
 void ui_hint_paint(struct ui *ui, struct canvas *canvas);
 /* Paints the message or the progress in the rows above row `bottom`. */
 void ui_message_paint(struct ui *ui, struct canvas *canvas, int bottom);

@@ -57,8 +57,9 @@ static const struct option table[] = {
     {"break", "SPEC", "pause at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
      TAKE_LIST, INTO(breaks)},
     {"budget", "KEY=VALUE",
-     "a limit: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
-     "context_tokens, tool_cap_s",
+     "a limit of a turn: wall_s, steps, tool_calls, reflections, input_tokens, output_tokens, cost_usd, "
+     "context_tokens, tool_cap_s. Default: the workbench asks at 100 steps, 1 h or $5; without it a turn ends at "
+     "50 steps or 30 min",
      TURNS, TAKE_LIST, INTO(budgets)},
     {"system", "FILE", "read the system prompt from FILE", OF(RUN), TAKE_TEXT, INTO(system)},
     {"no-project-instructions", NULL, "do not send AGENTS.md to the model", OF(RUN), TAKE_FLAG, INTO(no_instructions)},

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cli_out.h"
+#include "event/words.h"
 #include "model/scripted.h"
 #include "options.h"
 #include "sandbox/engines.h"
@@ -68,6 +69,22 @@ static void headless_run(struct headless *headless, struct loop *loop)
 
 #define RUN_OF(runtime, member) ((struct run_loop *)((char *)(runtime)-offsetof(struct run_loop, member)))
 
+/* Keeps the sentence about the limit that ended a turn: which one, how many calls it skipped, and how to raise it. */
+static void note_limit(struct run_loop *run, const struct event_limit_info *limit)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    free(run->limit);
+    run->limit = NULL;
+    if (!limit || !limit->key)
+        return;
+    bool wall = strcmp(limit->key, "wall_ms") == 0;
+    strbuf_addstr(&text, "the turn stopped at ");
+    words_limit_reached(&text, limit);
+    strbuf_addf(&text, " (raise it with --budget %s=%g)", wall ? "wall_s" : limit->key,
+                limit->limit > 0 ? 2 * limit->limit / (wall ? 1000 : 1) : 1.0);
+    run->limit = strbuf_detach(&text, NULL);
+}
+
 static void cancel_turn(struct run_loop *run)
 {
     struct err err = ERR_INIT;
@@ -90,8 +107,7 @@ static void see_event(struct sink *sink, const struct event *event, const struct
     }
     if (event->type == EVENT_TURN_FINISHED) {
         const char *status = event->turn_finished.status ? event->turn_finished.status : "";
-        free(run->ended);
-        run->ended = xstrdup(status);
+        note_limit(run, event->turn_finished.limit);
         if (run->status == STATUS_DONE && !run->enough)
             run->status = exit_status_of_turn(status);
     }
@@ -266,10 +282,24 @@ static void run_until_over(struct run_loop *run)
 /* The plain text already says how the turn ended. For JSON output, print a readable line on stderr. */
 static void say_failed(const struct run_loop *run)
 {
-    if (run->ended && strcmp(run->ended, "budget") == 0)
-        cli_notice("the turn reached its limit (--budget KEY=VALUE raises it)");
+    if (run->limit)
+        cli_notice("%s", run->limit);
     else
         cli_notice("the turn failed: %s", run->trouble ? run->trouble : "see the events above");
+}
+
+/* Says which writes were denied because no user could approve them. */
+static void say_refused(const struct engine *engine)
+{
+    size_t more;
+    const char *line = engine_refused(engine, &more);
+    for (; line && *line; line += strspn(line, "\n")) {
+        size_t len = strcspn(line, "\n");
+        cli_notice("denied: %.*s", (int)len, line);
+        line += len;
+    }
+    if (more)
+        cli_notice("denied: %zu more writes", more);
 }
 
 static void conclude_run(struct run_loop *run)
@@ -296,11 +326,7 @@ static void conclude_run(struct run_loop *run)
         say_failed(run);
     else if (run->status == STATUS_DONE && engine_nobody_asked(engine))
         run->status = STATUS_REFUSED;
-    for (const char *line = engine_protected(engine); line && *line; line += strspn(line, "\n")) {
-        size_t len = strcspn(line, "\n");
-        cli_notice("denied: %.*s", (int)len, line);
-        line += len;
-    }
+    say_refused(engine);
     run->unusable = run->output.failed || engine_failed(engine) || !run->over;
     setup_list_session(&run->setup);
 }
@@ -338,7 +364,7 @@ int run_loop_turns(struct run_loop *run, struct setup_plan *plan)
     setup_close(&run->setup);
     plain_free(run->plain);
     cli_out_release(&run->output);
-    free(run->ended);
+    free(run->limit);
     free(run->trouble);
     return status;
 }

@@ -41,7 +41,7 @@ struct run_loop {
     int interrupts;
     int stopped; /* the exit status for the first signal; 0: none */
     int status;
-    char *ended;
+    char *limit;   /* the sentence about the limit that ended the newest turn; NULL: none did */
     char *trouble; /* the newest error of the model */
 };
 

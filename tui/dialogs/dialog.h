@@ -137,7 +137,9 @@ void ui_set_theme(struct ui *ui, const char *name);
 bool ui_filter(struct ui *ui, const struct view *view, const char *text);
 /* Shows a program; SESSION_NONE: the most relevant one. */
 void ui_show_program(struct ui *ui, const struct view *view, uint32_t program);
-int ui_columns(const struct ui *ui);              /* width of the screen */
+int ui_columns(const struct ui *ui); /* width of the screen */
+/* "The turn used its 60 s. + adds 60 s. Press s twice to end it.", for a turn that holds at a limit. */
+void ui_limit_words(struct strbuf *out, const struct ui *ui, const struct view *view);
 int ui_pane_row(const struct ui *ui, int number); /* first row of the pane in the newest frame; 0: not shown */
 unsigned ui_contexts(const struct ui *ui, const struct view *view);
 /* Handles step, continue and pause, by the keys of a live turn. False: another key. In step_actions.c */

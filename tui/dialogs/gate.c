@@ -164,6 +164,13 @@ static void add_result(struct gate_dialog *gate, const struct view *view)
     add_json(gate, view->gate.result);
 }
 
+static void add_limit(struct gate_dialog *gate, const struct view *view)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    ui_limit_words(&text, gate->dialog.ui, view);
+    add(gate, LOOK_WARN, text.buf);
+}
+
 static void fill(struct gate_dialog *gate, const struct view *view)
 {
     wrapped_reset(&gate->lines);
@@ -190,21 +197,17 @@ static void fill(struct gate_dialog *gate, const struct view *view)
         add(gate, LOOK_STRONG, "Next: the model reviews this step.");
         break;
     case GATE_FINALIZE:
+        if (view->gate.limit >= 0)
+            add_limit(gate, view);
         add(gate, LOOK_STRONG, "Next: finalize the turn. No writes after this; then citations and memory.");
         break;
     case GATE_BUDGET:
-        if (view->gate.limit >= 0) {
-            CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-            strbuf_addstr(&text, "The turn used its ");
-            words_amount(&text, budget_key_name((enum budget_key)view->gate.limit),
-                         view->session->budget.limit[view->gate.limit]);
-            strbuf_addf(&text, ". %s raises the limit by half. %s ends the turn.",
-                        keymap_key(ui_keymap(gate->dialog.ui), ACTION_EXTEND),
-                        keymap_key(ui_keymap(gate->dialog.ui), ACTION_STEP));
-            add(gate, LOOK_WARN, text.buf);
-        } else {
+        if (view->gate.limit >= 0)
+            add_limit(gate, view);
+        else
             add(gate, LOOK_WARN, "The budget breakpoint was reached.");
-        }
+        if (view->gate.call)
+            add_call(gate, view);
         break;
     case GATE_COUNT:
         break;
@@ -265,10 +268,11 @@ static const char *gate_title(struct dialog *dialog)
     const struct view *view = dialog->view;
     const struct session_turn *turn = session_turn(view->session);
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    bool why = view->held && view->gate.why && view->gate.limit < 0;
     if (view->held)
         words_gate(&words, view->session, gate_name(view->gate.gate), view->gate.call, turn ? turn->number : 0);
-    snprintf(gate->title, sizeof(gate->title), "paused %.90s%s%.60s", words.buf,
-             view->held && view->gate.why ? ", " : "", view->held && view->gate.why ? view->gate.why : "");
+    snprintf(gate->title, sizeof(gate->title), "paused %.90s%s%.60s", words.buf, why ? ", " : "",
+             why ? view->gate.why : "");
     return gate->title;
 }
 
