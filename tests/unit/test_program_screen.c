@@ -263,6 +263,15 @@ SCREEN_TEST(sizes_are_bounded)
     assert_non_null(screen.full);
 }
 
+/* libvterm alone would move a negative number of rows. */
+SCREEN_TEST(margins_end_with_the_size)
+{
+    print("\033[?1049h\033[3;4r\033[?69h\033[8;9s\033[2;2Hab");
+    program_screen_resize(&screen, 2, 4);
+    print("c\r\n\n\nd");
+    expect_screen("\nd\n");
+}
+
 SCREEN_TEST(size_of_a_recording_is_guessed)
 {
     static const char text[] = "\033[1;38r\033[38;100H\033[5d\033[9999;1Hx\033[";

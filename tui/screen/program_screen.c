@@ -148,12 +148,22 @@ static int bounded(int size, int least, int most)
     return size < least ? least : size > most ? most : size;
 }
 
+/* Margins end with the size they were set for: libvterm keeps them beyond a smaller screen, and then moves a negative
+ * number of rows. */
+static void resize_vterm(struct program_vterm *full, int rows, int cols)
+{
+    char reset[64];
+    int len = snprintf(reset, sizeof(reset), "\033[?69l\033[r\033[%d;%dH", full->cursor.row + 1, full->cursor.col + 1);
+    vterm_input_write(full->term, reset, (size_t)len);
+    vterm_set_size(full->term, rows, cols);
+}
+
 void program_screen_resize(struct program_screen *screen, int rows, int cols)
 {
     rows = bounded(rows, 1, PROGRAM_SCREEN_ROWS_MAX);
     cols = bounded(cols, 2, PROGRAM_SCREEN_COLS_MAX);
     if (screen->full && (rows != screen->rows || cols != screen->cols))
-        vterm_set_size(screen->full->term, rows, cols);
+        resize_vterm(screen->full, rows, cols);
     screen->rows = rows;
     screen->cols = cols;
 }
