@@ -393,6 +393,214 @@ PY
 case_full_screen_small() { full_screen 80x24 17x77; }
 case_full_screen_large() { full_screen 120x40 33x117; }
 
+# Real programs on a terminal, in the workspace. One that is not installed is a failure.
+run_real() { # case size program command
+    begin "$1" "$2"
+    check "$3 is installed" command -v "$3" >/dev/null
+    {
+        echo '{"type":"session.started","v":1}'
+        answer 1 "A program." '{"id":"c1","name":"workspace_exec","arguments":{"command":"'"$4"'","tty":true,"background":true}}'
+        answer 2 "It is there." ''
+    } >"$home/model.jsonl"
+    start run --workspace ws --model scripted:model.jsonl --record rec.jsonl "'start it'"
+    sees 'It is there.'
+    escape
+    keys t
+    sees '[program p1]'
+}
+type_into() {
+    keys i
+    sees 'Every key goes to the program'
+}
+resized() { mux resize-window -t $pane -x "${1%x*}" -y "${1#*x}"; }
+# Looks into the recording that was just made, and leaves both.
+left_and_replayed() { # what the view of the recording shows
+    escape
+    keys q
+    sees 'status=0'
+    start replay rec.jsonl
+    sees 'read only'
+    keys G t
+    sees "$1"
+    escape
+    keys q
+    sees 'status=0'
+}
+
+case_vim() {
+    run_real vim 80x24 vim.tiny 'vim.tiny -u NONE notes.txt && cat notes.txt && read -r wait && exec vim.tiny -u NONE notes.txt'
+    sees '~'
+    sees 'terminal · full screen'
+    type_into
+    keys i
+    typed 'first line: äöü'
+    keys Enter
+    typed 'second line'
+    sees 'second line'
+    resized 120x40
+    sees '1 program running' # of the wider status line
+    check "the text is still there" sees 'first line: äöü'
+    keys Escape
+    typed ':set number'
+    keys Enter
+    sees '  2 second line'
+    resized 80x24
+    sees '  2 second line'
+    typed ':wq'
+    keys Enter
+    # What is in the file of the workspace is printed as lines, by cat.
+    sees '!~'
+    sees 'terminal · 2 lines'
+    sees 'second line'
+    sees '!  2 second line'
+    sees 'type: '
+    keys Enter
+    sees '~'
+    sees 'first line: äöü'
+    sees 'Every key goes to the program'
+    typed ':q'
+    keys Enter
+    sees 'exit 0'
+    sees '!~'
+    left_and_replayed 'first line: äöü'
+}
+
+# It leaves nothing on the screen, and the view says so.
+case_vim_only() {
+    run_real vim_only 80x24 vim.tiny 'exec vim.tiny -u NONE notes.txt'
+    sees '~'
+    type_into
+    typed ':q'
+    keys Enter
+    sees 'exit 0'
+    sees 'It used the full screen and printed no lines.'
+    sees '!No output yet.'
+    left_and_replayed 'It used the full screen and printed no lines.'
+}
+
+case_less() {
+    run_real less 80x24 less 'seq -f line-%g 1 500 >lines && exec less lines'
+    sees 'line-1 '
+    sees '!line-30 '
+    type_into
+    keys Space
+    sees 'line-20 '
+    sees '!line-1 '
+    keys PageDown PageUp
+    sees 'line-20 '
+    typed '/line-333'
+    keys Enter
+    sees 'line-333 '
+    sees 'line-340 '
+    sees '!line-20 '
+    resized 120x40
+    sees 'line-360 '
+    typed 'G'
+    sees 'line-500 '
+    sees '(END)'
+    resized 80x24
+    sees '!line-490 '
+    keys g
+    sees 'line-1 '
+    keys q
+    sees 'exit 0'
+    sees 'It used the full screen and printed no lines.'
+    left_and_replayed 'It used the full screen and printed no lines.'
+}
+
+# Without the alternate screen, as git starts it. It reads keys, so it is not given lines.
+case_less_plain() {
+    run_real less_plain 80x24 less 'seq -f line-%g 1 500 >lines && exec less -X lines'
+    sees 'line-1 '
+    type_into
+    keys Space
+    sees 'line-20 '
+    keys Space b b
+    sees 'line-1 '
+    typed '/line-333'
+    keys Enter
+    sees 'line-340 '
+    keys q
+    sees 'exit 0'
+    sees 'line-340 '
+    left_and_replayed 'line-340 '
+}
+
+case_htop() {
+    run_real htop 80x24 htop 'exec htop -d 5'
+    sees 'Load average:'
+    sees 'PID USER'
+    sees 'sandbox'
+    sees 'F1Help'
+    sees 'F10Qu'
+    type_into
+    keys F2
+    sees 'Categories'
+    keys F10
+    sees '!Categories'
+    sees 'PID USER'
+    resized 120x40
+    sees 'F10Quit'
+    sees 'Load average:'
+    resized 80x24
+    sees 'PID USER'
+    keys F10
+    sees 'exit 0'
+    sees 'It used the full screen and printed no lines.'
+    left_and_replayed 'It used the full screen and printed no lines.'
+}
+
+# It paints without the alternate screen: the same frame again and again, with the keys at the program. Its last frame stays.
+case_top() {
+    run_real top 80x24 top 'echo before && exec top -d 0.5'
+    sees 'terminal · full screen'
+    sees 'load average'
+    sees 'PID USER'
+    sees 'sandbox'
+    type_into
+    keys 1 # each processor has a row of its own, or not
+    sees '%Cpu0'
+    keys h
+    sees 'Type '"'q'"' or <Esc> to continue'
+    keys q
+    sees '%Cpu0'
+    resized 120x40
+    sees 'COMMAND'
+    sees 'keyturn-launch'
+    check "each frame is in the place of the one before" [ "$(screen | grep -c 'PID USER')" = 1 ]
+    check "it begins in the first row" grep -qF 'top - ' <(screen | sed -n 6p)
+    resized 80x24
+    sees '!COMMAND'
+    sees 'PID USER'
+    check "each frame is in the place of the one before" [ "$(screen | grep -c 'PID USER')" = 1 ]
+    keys q
+    sees 'exit 0'
+    sees 'PID USER'
+    sees '!full screen'
+    keys Home
+    sees 'before'
+    left_and_replayed 'PID USER'
+}
+
+# A progress display moves up; what is printed after it is lines.
+case_progress() {
+    run_real progress 80x24 seq 'echo before; for i in 10 20 30; do printf \"one %%d\\ntwo %%d\\n\" $i $i; sleep 0.2; printf \"\\033[2A\"; done; printf \"one ok\\033[K\\ntwo ok\\033[K\\n\"; read -r a; seq -f line-%g 1 50; read -r b'
+    sees 'two ok'
+    check "one row each" [ "$(screen | grep -c '│ one ')" = 1 ]
+    sees 'before'
+    type_into
+    keys Enter
+    sees 'line-50 '
+    sees 'type: '
+    keys Enter
+    sees 'exit 0'
+    keys Home
+    sees 'before'
+    sees 'two ok'
+    check "one row each" [ "$(screen | grep -c '│ one ')" = 1 ]
+    left_and_replayed 'line-50 '
+}
+
 # Older lines make room for new ones; a line that the user looks at stays in place.
 case_stays() {
     begin stays 80x24
@@ -426,4 +634,4 @@ case_stays() {
     sees 'status=0'
 }
 
-run_cases workspace program typing held ends unseen full_screen_small full_screen_large stays long hostile no_walls
+run_cases workspace program typing held ends unseen full_screen_small full_screen_large vim vim_only less less_plain htop top progress stays long hostile no_walls

@@ -32,7 +32,20 @@ static void check_line(const struct program_line *line)
         BUG("the runs of a line are not all of it");
 }
 
-/* The same on a whole screen that is resized, painted, read and typed into between pieces. */
+static void check_lines(struct program_lines *text)
+{
+    size_t count = program_lines_count(text), bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        check_line(program_lines_line(text, i));
+        if (i < text->end - text->first)
+            bytes += sizeof(struct program_line) + text->lines[text->first + i].len +
+                     text->lines[text->first + i].run_count * sizeof(struct program_run);
+    }
+    if (count > PROGRAM_LINES_MAX + 1 || bytes != text->bytes)
+        BUG("%zu lines of %zu bytes, counted as %zu", count, bytes, text->bytes);
+}
+
+/* The same on a whole screen that is resized, painted, read, typed into between pieces, and then becomes lines. */
 static void check_screen(const char *bytes, size_t len, unsigned seed)
 {
     struct program_screen screen;
@@ -62,6 +75,10 @@ static void check_screen(const char *bytes, size_t len, unsigned seed)
         for (int row = 0; row < 8; row++)
             if ((col < 2 || col > 10 || row < 1 || row > 5) && strcmp(canvas.cells[row * 20 + col].text, " ") != 0)
                 BUG("something was painted beside its place");
+    program_screen_end(&screen);
+    if (screen.full)
+        BUG("a program that has ended is full-screen");
+    check_lines(&screen.lines);
     program_screen_release(&screen);
     canvas_release(&canvas);
 }

@@ -75,6 +75,93 @@ SCREEN_TEST(alternate_screen_is_full_and_lines_are_kept_around_it)
     expect_line(2, "y");
 }
 
+/* `top` paints so: from the first row on, without the alternate screen. */
+SCREEN_TEST(painting_program_is_full_until_it_ends)
+{
+    print("before\r\n\033[?25l\033[H\033[2Jone\033[K\r\n\033[31mtwo\033[m\033[K\r\n\033[Hnew");
+    expect_screen("new\ntwo\n\n\n");
+    assert_int_equal(program_lines_count(&screen.lines), 1);
+    program_screen_end(&screen);
+    assert_null(screen.full);
+    expect_line(0, "before");
+    expect_line(1, "new");
+    expect_line(2, "two");
+    assert_int_equal(program_lines_line(&screen.lines, 2)->runs[0].look, LOOK_ERROR);
+    assert_int_equal(program_lines_count(&screen.lines), 3);
+}
+
+SCREEN_TEST(each_sequence_that_paints_makes_a_screen)
+{
+    static const char *const paint[] = {"\033[2;2H", "\033[3f",     "\033[2d",     "\033[A",    "\033[2F", "\033[2J",
+                                        "\033[1;3r", "\033[L",      "\033[2M",     "\033[S",    "\033[T",  "\033M",
+                                        "\033[?1h",  "\033[?1049h", "\033[?1047h", "\033[?7;1h"};
+    static const char *const print_only[] = {"\033[K",   "\033[J",    "\033[3C",    "\033[2G", "\033[31m",
+                                             "\033[?1l", "\033[?25h", "\033[6n",    "\033(M",  "\033[>1H",
+                                             "\033[!H",  "\033[B",    "\033[?2004h"};
+    for (size_t i = 0; i < COUNT_OF(paint); i++) {
+        program_screen_reset(&screen);
+        print(paint[i]);
+        if (!screen.full || !screen.painted)
+            fail_msg("ESC%s makes no screen", paint[i] + 1);
+    }
+    for (size_t i = 0; i < COUNT_OF(print_only); i++) {
+        program_screen_reset(&screen);
+        print(print_only[i]);
+        if (screen.full || screen.painted)
+            fail_msg("ESC%s makes a screen", print_only[i] + 1);
+    }
+}
+
+/* A progress display moves up from where it is: the lines before it are on its screen, and none is lost. */
+SCREEN_TEST(lines_before_a_move_up_are_on_the_screen)
+{
+    print("zero\r\n\033[32mfirst\033[m\r\na 1%\r\nb 1%\r\n");
+    print("\033[2Aa 9%\r\nb 9%\r\n");
+    expect_screen("first\na 9%\nb 9%\n\n");
+    assert_int_equal(program_lines_count(&screen.lines), 1);
+    print("end\r\n> ");
+    expect_screen("a 9%\nb 9%\nend\n>\n");
+    program_screen_end(&screen);
+    print("more");
+    expect_line(0, "zero");
+    expect_line(1, "first");
+    assert_int_equal(program_lines_line(&screen.lines, 1)->runs[0].look, LOOK_GOOD);
+    expect_line(2, "a 9%");
+    expect_line(5, "> more");
+    assert_int_equal(program_lines_count(&screen.lines), 6);
+}
+
+/* A shell may clear the screen and print lines from then on. */
+SCREEN_TEST(screenful_of_lines_ends_a_painted_screen)
+{
+    print("\033[H\033[2J1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n");
+    assert_null(screen.full);
+    print("a line that is wider\n");
+    for (size_t i = 0; i < 7; i++)
+        expect_line(i, (const char[]){(char)('1' + i), '\0'});
+    expect_line(7, "a line that is wider");
+    print("\033[?1h1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n"); /* reads keys: stays */
+    expect_screen("7\n8\n9\n\n");
+}
+
+/* Frames for more rows than the screen has. */
+SCREEN_TEST(rows_of_frames_are_no_lines)
+{
+    for (int i = 0; i < 5; i++)
+        print("\033[H1\r\n2\r\n3\r\n4\r\n5\r\n6");
+    expect_screen("3\n4\n5\n6\n");
+    assert_int_equal(program_lines_count(&screen.lines), 0);
+}
+
+/* A program run by one that painted gives the screen back. */
+SCREEN_TEST(alternate_screen_returns_to_a_painted_one)
+{
+    print("\033[2J\033[2;1Hmenu\033[?1049h\033[2J\033[Hhelp");
+    expect_screen("help\n\n\n\n");
+    print("\033[?1049l");
+    expect_screen("\nmenu\n\n\n");
+}
+
 SCREEN_TEST(sequences_may_be_cut_anywhere)
 {
     static const char text[] = "a\r\n\033[?1049h\033[2J\033[3;1Hb\303\251\033[?1049lc";
@@ -168,10 +255,21 @@ SCREEN_TEST(sizes_are_bounded)
     assert_int_equal(screen.rows, PROGRAM_SCREEN_ROWS_MAX);
     assert_int_equal(screen.cols, PROGRAM_SCREEN_COLS_MAX);
     program_screen_resize(&screen, -1, 0);
+    assert_int_equal(screen.rows, 1);
+    print("\344\270\226\344\270\226"); /* wide: two columns is what they need */
     print("\033[999999999;999999999Hx\033[999999999@\033[999999999P\033[999999999L\033[999999999M\033[999999999S");
     program_screen_resize(&screen, 4, 10);
     print("\033[2;1Hok");
     assert_non_null(screen.full);
+}
+
+/* libvterm alone would move a negative number of rows. */
+SCREEN_TEST(margins_end_with_the_size)
+{
+    print("\033[?1049h\033[3;4r\033[?69h\033[8;9s\033[2;2Hab");
+    program_screen_resize(&screen, 2, 4);
+    print("c\r\n\n\nd");
+    expect_screen("\nd\n");
 }
 
 SCREEN_TEST(size_of_a_recording_is_guessed)
@@ -181,4 +279,34 @@ SCREEN_TEST(size_of_a_recording_is_guessed)
     program_screen_guess_size(text, sizeof(text) - 1, &rows, &cols);
     assert_int_equal(rows, 38);
     assert_int_equal(cols, 100);
+}
+
+SCREEN_TEST(size_of_recorded_frames_is_guessed)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    int rows = 24, cols = 80;
+    strbuf_addstr(&text, "\n\n\033[H\033[2J");
+    for (int row = 1; row < 33; row++)
+        strbuf_addstr(&text, "\033[1mrow\033[m\033[K\r\n");
+    strbuf_addstr(&text, "\033[7;1H\n\n\033[1;1Hrow\n");
+    program_screen_guess_size(text.buf, text.len, &rows, &cols);
+    assert_int_equal(rows, 33);
+    for (int i = 0; i < 1000; i++)
+        strbuf_addstr(&text, "line\n");
+    program_screen_guess_size(text.buf, text.len, &rows, &cols);
+    assert_int_equal(rows, 100);
+    assert_int_equal(cols, 80);
+}
+
+SCREEN_TEST(row_of_the_cursor_shows_if_not_all_rows_fit)
+{
+    struct canvas canvas;
+    canvas_init(&canvas);
+    canvas_resize(&canvas, 2, 10);
+    print("\033[H1\r\n2\r\n3");
+    program_screen_paint(&screen, &canvas, rect_make(0, 0, 2, 10), 0, true);
+    assert_string_equal(canvas.cells[0].text, "2");
+    assert_string_equal(canvas.cells[10].text, "3");
+    assert_int_equal(canvas.cursor_row, 1);
+    canvas_release(&canvas);
 }

@@ -1,5 +1,5 @@
 /* The dialog of a program that outlives its call, as its terminal would show it. It shows the printed lines and follows
- * the newest until the user scrolls. While the program uses the full screen (vim, htop), it shows that screen. Several
+ * the newest until the user scrolls. While the program paints a screen (vim, htop, top), it shows that screen. Several
  * programs are tabs.
  *
  * While the turn is held or over, the user can type into a running program, and can kill it. A recording shows the same
@@ -283,7 +283,13 @@ static void paint_head(struct program_dialog *shown, const struct view *view, st
     if (*program->cwd)
         strbuf_addf(&words, "in %s · ", program->cwd);
     strbuf_addf(&words, "%s · ", program->tty ? "terminal" : "pipes");
-    text_plural(&words, (int64_t)program->lines, "line", "lines");
+    if (is_full_screen(shown))
+        strbuf_addstr(&words, "full screen");
+    else /* what a screen painted is no lines */
+        text_plural(&words,
+                    shown->text.screen.painted ? (int64_t)program_lines_count(&shown->text.screen.lines)
+                                               : (int64_t)program->lines,
+                    "line", "lines");
     if (program->inputs) {
         strbuf_addstr(&words, " · typed ");
         text_plural(&words, (int64_t)program->inputs, "time", "times");
@@ -303,7 +309,10 @@ static void paint_text(struct program_dialog *shown, struct canvas *canvas, stru
     if (list->left > beyond)
         list->left = beyond > 0 ? beyond : 0;
     if (!count)
-        canvas_str(canvas, body, 0, 0, LOOK_DIM, "No output yet.");
+        canvas_str(canvas, body, 0, 0, LOOK_DIM,
+                   shown->text.screen.painted ? "It used the full screen and printed no lines."
+                   : shown->text.ended        ? "It printed nothing."
+                                              : "No output yet.");
     for (; row < body.rows && list->top + (size_t)row < count; row++)
         program_lines_paint(text, canvas, body, row, list->left, list->top + (size_t)row);
     text_match_show(canvas, body, shown->search);
@@ -318,9 +327,15 @@ static void paint_screen(struct program_dialog *shown, struct canvas *canvas, st
     program_screen_paint(&shown->text.screen, canvas, body, list->left, shown->typing == TYPING_KEYS);
 }
 
+/* True if the last row is a line to type in. */
+static bool has_line(const struct program_dialog *shown)
+{
+    return shown->typing == TYPING_SEARCH || shown->typing == TYPING_INPUT;
+}
+
 static void paint_line(struct program_dialog *shown, struct canvas *canvas, struct rect at)
 {
-    if (shown->typing == TYPING_NOT || shown->typing == TYPING_KEYS)
+    if (!has_line(shown))
         return;
     canvas_fill(canvas, at, LOOK_INPUT);
     if (shown->typing == TYPING_SEARCH)
@@ -357,18 +372,19 @@ static void program_paint(struct dialog *dialog, struct canvas *canvas, struct r
     mask_line(shown, view);
     leave_line(shown, dialog->ui, view);
     int tabs = view->session->program_count > 1;
-    int typing = shown->typing == TYPING_SEARCH || shown->typing == TYPING_INPUT;
     const char *why = program_long_why(view, shown->program); /* in full, if it did not fit in the first row */
     int head = tabs + 2;
     if (why)
         head += paragraph_paint(canvas, rect_make(inside.row + head, inside.col, WHY_ROWS, inside.cols - 1), 0, 1,
                                 program_look(view, shown->program), why);
     head++;
-    struct rect body = rect_make(inside.row + head, inside.col + 1, inside.rows - head - typing, inside.cols - 1);
+    struct rect body =
+        rect_make(inside.row + head, inside.col + 1, inside.rows - head - has_line(shown), inside.cols - 1);
     if (body.rows < 1 || body.cols < 10)
         return;
     size_t gone = program_text_update(&shown->text, view, shown->program, body.rows, body.cols);
     follow_screen(shown);
+    body.rows = inside.rows - head - has_line(shown);
     shown->hit -= gone < shown->hit ? gone : shown->hit;
     /* If the user scrolled away, keep the same lines visible, also when old lines are dropped. */
     if (!dialog->list.follow)

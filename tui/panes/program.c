@@ -56,10 +56,14 @@ static struct pieces pieces_after(const struct view *view, uint32_t newest, uint
     return pieces;
 }
 
+/* Only a program with a terminal can paint a screen. */
 static void add_piece(struct program_text *text, const struct event *event, bool tty)
 {
-    if (event->type == EVENT_PROGRAM_OUTPUT && event->program_output.text)
-        program_screen_print(&text->screen, event->program_output.text, strlen(event->program_output.text));
+    const char *output = event->type == EVENT_PROGRAM_OUTPUT ? event->program_output.text : NULL;
+    if (output && tty)
+        program_screen_print(&text->screen, output, strlen(output));
+    else if (output)
+        program_lines_print(&text->screen.lines, output, strlen(output));
     else if (event->type == EVENT_PROGRAM_INPUT && event->program_input.text && !tty) /* a terminal echoes it itself */
         program_lines_type(&text->screen.lines, event->program_input.text, strlen(event->program_input.text));
 }
@@ -94,12 +98,13 @@ static void fit_terminal(const struct program_text *text, const struct view *vie
 size_t program_text_update(struct program_text *text, const struct view *view, uint32_t program, int rows, int cols)
 {
     const struct session_program *row = &view->session->programs[program];
-    bool same = text->lines == view->lines && text->program == program;
+    bool ended = !session_program_running(view->session, program);
+    bool same = text->lines == view->lines && text->program == program && (ended || !text->ended);
     if (has_terminal(view, program))
         program_screen_resize(&text->screen, rows, cols);
     if (same)
         fit_terminal(text, view, program);
-    if (same && text->newest == row->newest)
+    if (same && text->newest == row->newest && text->ended == ended)
         return 0;
     uint64_t dropped = text->screen.lines.dropped;
     uint32_t known = same && text->newest < view->session->piece_count ? text->newest : SESSION_NONE;
@@ -115,6 +120,9 @@ size_t program_text_update(struct program_text *text, const struct view *view, u
     while (pieces.count)
         add_piece(text, pieces.items[--pieces.count], row->tty);
     free(pieces.items);
+    if (ended)
+        program_screen_end(&text->screen);
+    text->ended = ended;
     text->lines = view->lines;
     text->program = program;
     text->newest = row->newest;

@@ -11,6 +11,7 @@ struct program_text {
     const struct journal_reader *lines; /* NULL: nothing was read yet */
     uint32_t program, newest;           /* newest: its newest piece that is in `screen` */
     bool earlier;                       /* there was earlier output */
+    bool ended;                         /* the program had ended: nothing is full-screen */
 };
 
 void program_text_init(struct program_text *text);

@@ -245,26 +245,35 @@ static void erase(struct program_lines *text)
         blank(&text->cells[i]);
 }
 
-/* Handles the terminal modes that program_screen.c needs. */
-static void set_private_modes(struct program_lines *text, bool on)
+bool program_lines_names_mode(const char *parameters, unsigned long mode)
 {
-    for (const char *at = text->sequence; *at; at += 1 + strcspn(at + 1, ";")) { /* at "?", then at each ";" */
-        unsigned long mode = strtoul(at + 1, NULL, 10);
-        if (mode == 1047 || mode == 1049)
-            text->alternate = on;
-        else if (mode == 1)
-            text->cursor_keys = on;
-    }
+    if (*parameters != '?')
+        return false;
+    for (const char *at = parameters; *at; at += 1 + strcspn(at + 1, ";")) /* at "?", then at each ";" */
+        if (strtoul(at + 1, NULL, 10) == mode)
+            return true;
+    return false;
+}
+
+/* A program that wants application cursor keys reads single keys, so it also needs a screen. */
+static bool needs_screen(const struct program_lines *text, uint32_t final)
+{
+    const char *parameters = text->sequence;
+    if (*parameters == '?')
+        return final == 'h' && (program_lines_names_mode(parameters, 1047) ||
+                                program_lines_names_mode(parameters, 1049) || program_lines_names_mode(parameters, 1));
+    if (parameters[strspn(parameters, "0123456789;")])
+        return false;
+    return strchr("AFHLMSTdfr", (int) final) || (final == 'J' && parameter(text, 0, 0) == 2);
 }
 
 static void control(struct program_lines *text, uint32_t final)
 {
     size_t by = parameter(text, 0, 1);
-    if (text->sequence[0] == '?') {
-        if (final == 'h' || final == 'l')
-            set_private_modes(text, final == 'h');
+    if (needs_screen(text, final))
+        snprintf(text->paints, sizeof(text->paints), "\033[%s%c", text->sequence, (char) final);
+    if (text->sequence[0] == '?')
         return;
-    }
     by = by ? by : 1;
     switch (final) {
     case 'm':
@@ -282,7 +291,7 @@ static void control(struct program_lines *text, uint32_t final)
     case 'G':
         move_to(text, by - 1);
         break;
-    default: /* moves around the screen or queries the terminal: ignored */
+    default: /* for a screen, or a query to the terminal: ignored */
         break;
     }
 }
@@ -300,8 +309,11 @@ static void in_escape(struct program_lines *text, uint32_t code)
         begin_line(text, CONTROL);
     else if (code == ']' || code == 'P' || code == 'X' || code == '^' || code == '_')
         begin_line(text, TEXT);
-    else if (code < 0x20 || code > 0x2F) /* else one more byte follows */
+    else if (code < 0x20 || code > 0x2F) {  /* else one more byte follows */
+        if (code == 'M' && text->held == 1) /* moves up, and scrolls in the first row */
+            memcpy(text->paints, "\033M", sizeof("\033M"));
         begin_line(text, GROUND);
+    }
 }
 
 static void in_control(struct program_lines *text, uint32_t code)
@@ -382,11 +394,12 @@ static void take(struct program_lines *text, uint32_t code)
     }
 }
 
-static size_t print_bytes(struct program_lines *text, const char *bytes, size_t len, bool until_alternate)
+size_t program_lines_print_until_painted(struct program_lines *text, const char *bytes, size_t len)
 {
     size_t at = 0;
     text->fresh = false;
-    while (at < len && !(until_alternate && text->alternate)) {
+    text->paints[0] = '\0';
+    while (at < len && !*text->paints) {
         size_t used;
         take(text, utf8_decode(bytes + at, len - at, &used));
         at += used;
@@ -396,12 +409,8 @@ static size_t print_bytes(struct program_lines *text, const char *bytes, size_t 
 
 void program_lines_print(struct program_lines *text, const char *bytes, size_t len)
 {
-    print_bytes(text, bytes, len, false);
-}
-
-size_t program_lines_print_until_alternate(struct program_lines *text, const char *bytes, size_t len)
-{
-    return print_bytes(text, bytes, len, true);
+    for (size_t used; len; bytes += used, len -= used)
+        used = program_lines_print_until_painted(text, bytes, len);
 }
 
 void program_lines_type(struct program_lines *text, const char *bytes, size_t len)
@@ -425,6 +434,50 @@ void program_lines_type(struct program_lines *text, const char *bytes, size_t le
         bytes += used;
         len -= used;
     }
+}
+
+/* ---- moving lines to a screen ---- */
+
+static void add_look(struct strbuf *out, uint16_t look)
+{
+    static const char *const colors[] = {
+        [LOOK_STRONG] = "1", [LOOK_DIM] = "2", [LOOK_ERROR] = "31", [LOOK_GOOD] = "32", [LOOK_WARN] = "33"};
+    strbuf_addf(out, "\033[0;%sm", look < COUNT_OF(colors) && colors[look] ? colors[look] : "");
+}
+
+static void add_line(struct strbuf *out, const struct program_line *line)
+{
+    for (uint32_t i = 0; i < line->run_count; i++) {
+        add_look(out, line->runs[i].look);
+        strbuf_add(out, line->text + line->runs[i].at, line->runs[i].len);
+    }
+}
+
+static int rows_needed(int columns, int cols)
+{
+    return columns ? (columns + cols - 1) / cols : 1;
+}
+
+void program_lines_take_newest(struct program_lines *text, int rows, int cols, struct strbuf *out)
+{
+    struct program_line newest = make_line(text);
+    size_t from = text->end;
+    rows -= rows_needed(newest.columns, cols);
+    while (from > text->first && (rows -= rows_needed(text->lines[from - 1].columns, cols)) >= 0)
+        from--;
+    for (size_t i = from; i < text->end; i++) {
+        add_line(out, &text->lines[i]);
+        strbuf_addstr(out, "\r\n");
+        text->bytes -= line_bytes(&text->lines[i]);
+        release_line(&text->lines[i]);
+    }
+    add_line(out, &newest);
+    strbuf_addf(out, "\033[%zuG", text->at % (size_t)cols + 1);
+    add_look(out, text->look);
+    release_line(&newest);
+    text->end = from;
+    text->width = text->at = 0;
+    text->fresh = false;
 }
 
 /* ---- reading lines ---- */

@@ -43,8 +43,7 @@ struct program_lines {
     size_t at;     /* position of the next character, at most `width` */
     uint16_t look; /* current look of the output */
     bool bold, dim;
-    bool alternate;             /* the program switched to the alternate screen */
-    bool cursor_keys;           /* the program switched to application cursor keys */
+    char paints[40];            /* the sequence that only a screen can show; "": none */
     uint8_t color;              /* from SGR; 0: none */
     uint8_t state;              /* state of the sequence parser */
     uint16_t held;              /* characters of the sequence so far */
@@ -58,9 +57,13 @@ void program_lines_release(struct program_lines *text);
 void program_lines_reset(struct program_lines *text);
 /* Adds output of a program. Characters must be whole; sequences may be cut. */
 void program_lines_print(struct program_lines *text, const char *bytes, size_t len);
-/* The same, but stops after a sequence that switches to the alternate screen and sets `alternate`. Returns the bytes
- * used. */
-size_t program_lines_print_until_alternate(struct program_lines *text, const char *bytes, size_t len);
+/* The same, but stops after a sequence that only a screen can show and keeps it in `paints`: it moves to a row, erases
+ * or scrolls the screen, or switches to the alternate screen or to application cursor keys. Returns the bytes used. */
+size_t program_lines_print_until_painted(struct program_lines *text, const char *bytes, size_t len);
+/* Moves the newest lines that fit on a screen to `out`, as bytes that show them there. */
+void program_lines_take_newest(struct program_lines *text, int rows, int cols, struct strbuf *out);
+/* True if the parameters of a sequence, such as "?25;1049", name this private mode. */
+bool program_lines_names_mode(const char *parameters, unsigned long mode);
 /* Adds input to a program that does not echo it: after a sign and in its own role. Control characters in it have no
  * effect. */
 void program_lines_type(struct program_lines *text, const char *bytes, size_t len);
