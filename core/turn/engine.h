@@ -17,6 +17,7 @@
 #include "intent.h"
 #include "model/provider.h"
 #include "model_step.h"
+#include "prepare.h"
 #include "rules.h"
 #include "tools/registry.h"
 #include "write.h"
@@ -65,6 +66,8 @@ struct engine_config {
     struct finalize_hooks hooks;
 
     const char *session;       /* id */
+    const char *project;       /* project_root of the root: whose memory and artifacts are used */
+    enum memory_scope memory;  /* whose notes the model gets */
     const char *engine_name;   /* of the sandbox, for session.started */
     const char *system_prompt; /* NULL: the default */
     const char *web_endpoint;  /* NULL: none */

@@ -208,7 +208,8 @@ static void loaded(struct turn *turn)
 static void load_memory(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, memory_work);
-    turn->memory = memory_load(turn->config->store, turn->prompt, MEMORY_ITEMS);
+    const struct engine_config *config = turn->config;
+    turn->memory = memory_load(config->store, config->memory, config->project, turn->prompt, MEMORY_ITEMS);
 }
 
 static void memory_loaded(struct loop_work *work)
@@ -315,6 +316,7 @@ static void finalize(struct turn *turn, struct turn_call *none)
             (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
         .session = turn->config->session,
+        .project = turn->config->project,
         .turn = turn->number,
         .prompt = turn->prompt,
         .text = state->final_text ? state->final_text : "",

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/project.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -149,6 +150,8 @@ static void use_config(struct engine_config *h, const struct config *config)
     if (config->project_instructions >= 0)
         h->project_instructions = config->project_instructions;
     h->web_endpoint = config->web_endpoint;
+    if (config->memory >= 0)
+        h->memory = (enum memory_scope)config->memory;
 }
 
 /* Check them before anything is created, so that a misspelled one leaves no empty session behind. */
@@ -475,6 +478,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     setup->engine_config.loop = setup->loop;
     make_id(setup, plan);
     setup->engine_config.session = setup->id;
+    setup->engine_config.project = setup->project = project_root(plan->workspace);
     use_config(&setup->engine_config, plan->config);
     int status = use_options(&setup->engine_config, plan);
     if (!status)
@@ -494,7 +498,8 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
         status = open_servers(setup, plan); /* last, because it may be slow and the user may leave meanwhile */
     if (status)
         return status;
-    setup->engine_config.hooks = finalize_store_hooks(plan->memory ? setup->engine_config.store : NULL);
+    setup->engine_config.hooks = finalize_store_hooks(plan->memory ? setup->engine_config.store : NULL,
+                                                      setup->engine_config.memory != MEMORY_OFF);
     struct journal *journal = open_journal(setup, plan);
     if (!journal)
         return STATUS_USAGE;
@@ -571,6 +576,7 @@ void setup_close(struct setup *setup)
         journal_reader_free(setup->scripts[i]);
     free(setup->scripts);
     free(setup->system_prompt);
+    free(setup->project);
     free(setup->id);
     free(setup->journal);
     free(setup->checkpoints);
