@@ -23,7 +23,8 @@ enum intent_type {
     INTENT_SERIAL,        /* one call at a time from the next plan on, or parallel calls again */
     INTENT_EDIT,          /* edit the object at the gate */
     INTENT_EXTEND,        /* raise a budget, whether or not it is used up */
-    INTENT_UNDO,          /* undo a checkpoint; NULL: that of the newest write */
+    INTENT_UNDO,          /* undo a write; `what` as for undo_find */
+    INTENT_REDO,          /* redo a write that was undone */
     INTENT_PROGRAM_INPUT, /* type into a running program, while the turn is held or over */
     INTENT_PROGRAM_KILL,  /* kill a program */
     INTENT_MODEL,         /* use another model from the next request on */
@@ -75,8 +76,8 @@ struct intent {
             double share;
         } extend;
         struct {
-            const char *checkpoint;
-        } undo;
+            const char *what;
+        } undo; /* also of a redo */
         struct {
             const char *program, *text;
         } program_input; /* as typed: a line ends with its newline */

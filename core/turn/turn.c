@@ -119,10 +119,25 @@ static void deadline_passed(struct loop_timer *timer)
 
 /* ---- steps ---- */
 
+void turn_drop_undo_note(struct turn *turn)
+{
+    if (!turn->noted)
+        return;
+    free(turn->messages.items[--turn->messages.count].text);
+    turn->noted = false;
+}
+
+void turn_note_undone(struct turn *turn)
+{
+    turn_drop_undo_note(turn);
+    turn->noted = undo_notes_write(&turn->engine->untold, &turn->messages);
+}
+
 static void step_begins(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_MODEL, .budget_share = largest_share(&turn->budget)};
     turn_compact(turn);
+    turn_note_undone(turn); /* now, because the gate shows the messages */
     if (!turn_hold_at(turn, &view, NULL, turn_ask_model))
         turn_ask_model(turn, NULL);
 }
@@ -133,6 +148,12 @@ static void after_budget_break(struct turn *turn, struct turn_call *none)
     step_begins(turn);
 }
 
+static void undos_repeated(struct engine *engine)
+{
+    if (engine->turn && !engine->turn->ending)
+        turn_next_step(engine->turn);
+}
+
 void turn_next_step(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_BUDGET, .budget_share = largest_share(&turn->budget)};
@@ -140,6 +161,8 @@ void turn_next_step(struct turn *turn)
         turn_end(turn, "cancelled");
         return;
     }
+    if (engine_repeat_undos(turn->engine, turn->number, turn->step + 1, undos_repeated))
+        return;
     int key = budget_exhausted(&turn->budget);
     if (key >= 0) {
         budget_ended(turn, (enum budget_key)key);
@@ -342,6 +365,7 @@ void turn_end(struct turn *turn, const char *status)
         return;
     turn->ending = true;
     turn->status = status;
+    turn_drop_undo_note(turn);
     turn_stop_asking(turn);
     loop_timer_stop(turn->config->loop, &turn->deadline_timer);
     call_states_close_writes(&turn->tally.trace);

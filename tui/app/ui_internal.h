@@ -52,10 +52,12 @@ struct ui {
     int64_t now_us, seen_us, grace_us;
     int64_t compared_us; /* since when frames show that the user's version is being compared; 0: they do not */
     bool fresh;
-    bool prompted;        /* the prompt line was opened automatically, or a turn was watched and it will not be */
-    bool noticed;         /* the initial state was processed: only later changes are reported */
-    uint32_t undone, ops; /* counts of undone writes and of workspace operations */
-    uint32_t gate_seq;    /* of the hold whose dialog was opened */
+    bool prompted; /* the prompt line was opened automatically, or a turn was watched and it will not be */
+    bool noticed;  /* the initial state was processed: only later changes are reported */
+    uint32_t undone, redone, ops; /* counts of undone and redone writes, and of workspace operations */
+    struct intent restore;        /* the undo or redo that a dialog asks about, … */
+    char restore_what[64];        /* … and its checkpoint */
+    uint32_t gate_seq;            /* of the hold whose dialog was opened */
 
     struct program_kept program;
 
