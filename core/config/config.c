@@ -16,6 +16,7 @@
 #include "config_internal.h"
 #include "config_mcp.h"
 #include "turn/gates.h"
+#include "turn/prepare.h"
 #include "turn/rules.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -273,6 +274,12 @@ static int take_approve(struct config_reader *reading, const struct json *value)
     return reading->config->approve < 0 ? wrong_word(reading, "approve", value, "ask, deny or allow") : 0;
 }
 
+static int take_memory(struct config_reader *reading, const struct json *value)
+{
+    reading->config->memory = memory_scope_from_name(value->text);
+    return reading->config->memory < 0 ? wrong_word(reading, "memory", value, "project, global or off") : 0;
+}
+
 #define TOP_TEXT(field)                                                              \
     static int take_##field(struct config_reader *reading, const struct json *value) \
     {                                                                                \
@@ -383,7 +390,7 @@ static struct config *config_empty(void)
 {
     struct config *config = xcalloc(1, sizeof(*config));
     config->limits = budget_defaults();
-    config->approve = config->web = config->thinking = config->reflect_on_tool_error = -1;
+    config->approve = config->memory = config->web = config->thinking = config->reflect_on_tool_error = -1;
     config->question_grace_ms = -1;
     config->mcp_wait_s = -1;
     config->reflect_every = config->parallel = config->select_tools = config->citations = -1;

@@ -79,6 +79,7 @@ struct config {
     size_t model_count, model_room;
     struct budget_limits limits; /* the defaults, changed by the file */
     int approve;                 /* enum rule_mode; -1: not set */
+    int memory;                  /* enum memory_scope; -1: not set */
     int web;                     /* enum web_mode */
     const char *web_endpoint;
     int thinking; /* enum thinking_level */

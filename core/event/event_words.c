@@ -140,6 +140,14 @@ static const char *asking_named(struct arena *arena, const struct session *sessi
     return call != SESSION_NONE ? arena_printf(arena, "#%u", call + 1) : exact(arena, ask);
 }
 
+/* The call whose write this checkpoint restores. */
+static const char *writer_named(struct arena *arena, const struct session *session, const char *checkpoint)
+{
+    uint32_t row = session ? session_find_checkpoint(session, checkpoint) : SESSION_NONE;
+    uint32_t call = row != SESSION_NONE ? session->asks[row].call : SESSION_NONE;
+    return call != SESSION_NONE ? arena_printf(arena, "#%u", call + 1) : NULL;
+}
+
 static const char *gate_named(struct arena *arena, const struct session *session, int64_t turn, const char *gate,
                               const char *call)
 {
@@ -308,7 +316,8 @@ static void event_row(struct strbuf *out, const struct session *session, const s
         asking_named(&arena, session, e->ask), e->decision, e->by, e->reason)
     ROW(CHECKPOINT_SAVED, checkpoint_saved, "%-s|%-s", CALL(e->call), STRINGS(e->paths))
     ROW(WRITE_APPLIED, write_applied, "%-s|%-s", CALL(e->call), FILES(e->files, applied_file))
-    ROW(WRITE_UNDONE, write_undone, "%-s", STRINGS(e->paths))
+    ROW(WRITE_UNDONE, write_undone, "%-s|%-s", writer_named(&arena, session, e->checkpoint), STRINGS(e->paths))
+    ROW(WRITE_REDONE, write_redone, "%-s|%-s", writer_named(&arena, session, e->checkpoint), STRINGS(e->paths))
     ROW(TOOL_FINISHED, tool_finished, "%-s|%s|%s|%-s|%-s",
         CALL(e->call), e->tool, outcome_word(e), duration(&arena, e->elapsed_ms), outcome_named(&arena, e))
     ROW(WORKSPACE_OP, workspace_op, "%s|%-s|%-s|%s",
@@ -475,14 +484,24 @@ static void write_applied(struct strbuf *out, enum words_form form, const struct
     }
 }
 
+static void restored(struct strbuf *out, const char *checkpoint, const struct event_strs *paths)
+{
+    if (!paths->count)
+        add_name(out, checkpoint, "?");
+    for (size_t i = 0; i < paths->count; i++) {
+        strbuf_addstr(out, i ? ", " : "");
+        add_name(out, paths->items[i], "?");
+    }
+}
+
 static void write_undone(struct strbuf *out, const struct event_write_undone *e)
 {
-    if (!e->paths.count)
-        add_name(out, e->checkpoint, "?");
-    for (size_t i = 0; i < e->paths.count; i++) {
-        strbuf_addstr(out, i ? ", " : "");
-        add_name(out, e->paths.items[i], "?");
-    }
+    restored(out, e->checkpoint, &e->paths);
+}
+
+static void write_redone(struct strbuf *out, const struct event_write_redone *e)
+{
+    restored(out, e->checkpoint, &e->paths);
 }
 
 static void budget_warned(struct strbuf *out, const struct event_budget_warned *e)
@@ -627,6 +646,7 @@ static bool add_sentence(struct strbuf *out, enum words_form form, const struct 
     SAY(MODEL_RESPONDED, model_responded)
     SAY(MODEL_FAILED, model_failed)
     SAY(WRITE_UNDONE, write_undone)
+    SAY(WRITE_REDONE, write_redone)
     SAY(WORKSPACE_OP, workspace_op)
     SAY(REFLECTION, reflection)
     SAY(BUDGET_WARNED, budget_warned)

@@ -188,6 +188,7 @@ static bool must_be_durable(enum event_type type)
     case EVENT_WRITE_DECIDED:
     case EVENT_WRITE_APPLIED:
     case EVENT_WRITE_UNDONE:
+    case EVENT_WRITE_REDONE:
     case EVENT_TURN_FINISHED:
         return true;
     default:

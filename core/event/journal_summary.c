@@ -6,6 +6,7 @@
 
 #include "journal_summary.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "event.h"
@@ -23,7 +24,8 @@ struct look {
     struct journal_summary *peek;
     int fd;
     size_t len;
-    bool first; /* the next line must be session.started */
+    bool first;              /* the next line must be session.started */
+    struct hash_map by_undo; /* checkpoints that an undo saved: older recordings redo one with write.undone */
 };
 
 static void set(char **place, const char *text)
@@ -39,8 +41,16 @@ static void set_model(struct journal_summary *peek, const struct event_model_inf
     set(&peek->model, model ? model->name : NULL);
 }
 
-static void take(struct journal_summary *peek, const struct event *event)
+static bool redoes(const struct look *look, const struct event *event)
 {
+    return event->type == EVENT_WRITE_REDONE ||
+           (event->write_undone.checkpoint && hash_map_has(&look->by_undo, event->write_undone.checkpoint));
+}
+
+static void take(struct look *look, const struct event *event)
+{
+    struct journal_summary *peek = look->peek;
+    bool again;
     if (event->turn > peek->turns)
         peek->turns = event->turn;
     switch (event->type) {
@@ -71,6 +81,15 @@ static void take(struct journal_summary *peek, const struct event *event)
         break;
     case EVENT_WRITE_APPLIED:
         peek->writes++;
+        break;
+    case EVENT_CHECKPOINT_SAVED:
+        if (!event->checkpoint_saved.call && event->checkpoint_saved.checkpoint)
+            hash_map_put(&look->by_undo, event->checkpoint_saved.checkpoint, 1);
+        break;
+    case EVENT_WRITE_UNDONE:
+    case EVENT_WRITE_REDONE:
+        again = redoes(look, event);
+        peek->undone += again ? -(peek->undone > 0) : 1;
         break;
     case EVENT_TURN_FINISHED:
         set(&peek->ended, event->turn_finished.status);
@@ -109,7 +128,7 @@ static int take_line(struct look *look, const char *line, size_t len, bool ended
     if (event_decode(&event, &arena, line, len, look->first ? err : NULL) == 0) {
         if (look->first && event.type != EVENT_SESSION_STARTED)
             return err_set(err, "the first line must be session.started");
-        take(look->peek, &event);
+        take(look, &event);
     } else if (look->first) {
         return -1;
     } else {
@@ -146,6 +165,7 @@ static void begin_summary(struct look *look)
     *look->peek = (struct journal_summary){
         .prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
     look->first = true;
+    hash_map_release(&look->by_undo);
 }
 
 static int look_at_head(struct look *look, struct strbuf *text, size_t *head, struct err *err)
@@ -189,7 +209,10 @@ int journal_summary_read(struct journal_summary *peek, const char *path, struct 
     if (!S_ISREG(st.st_mode))
         return err_set(err, "not a regular file");
     struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};
-    if (look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err))) {
+    int status =
+        look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err)) ? -1 : 0;
+    hash_map_release(&look.by_undo);
+    if (status < 0) {
         journal_summary_release(peek);
         return -1;
     }

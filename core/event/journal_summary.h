@@ -15,7 +15,8 @@ struct journal_summary {
     char *ended; /* status of the newest turn that ended, "": none */
     int64_t turns;
     int64_t writes; /* applied writes in the part that was read */
-    bool all;       /* the whole file was read: `writes` is complete */
+    int64_t undone; /* of these, undone and not redone since */
+    bool all;       /* the whole file was read: both are complete */
     bool under_way; /* the newest turn has not ended */
     bool waits;     /* its newest question has no answer */
     bool broken;    /* a line is not an event, and not because a crash cut it short */

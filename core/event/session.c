@@ -468,6 +468,7 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_CHECKPOINT_SAVED] = fold_checkpoint_saved,
     [EVENT_WRITE_APPLIED] = fold_write_applied,
     [EVENT_WRITE_UNDONE] = fold_write_undone,
+    [EVENT_WRITE_REDONE] = fold_write_redone,
     [EVENT_TOOL_FINISHED] = fold_tool_finished,
     [EVENT_WORKSPACE_OP] = fold_workspace_op,
     [EVENT_WORKSPACE_STATE] = fold_workspace_state,

@@ -88,6 +88,7 @@ struct session_call {
     uint32_t ask;         /* index of its last ask, SESSION_NONE */
     uint8_t state;        /* enum call_state */
     bool late;            /* came back after its timeout and was suppressed */
+    bool undone;          /* its write was undone and not redone since */
     int16_t program_end;  /* as call_result_end returns it; the call is done in any case */
     int64_t started_t, finished_t;
     int64_t elapsed_ms;
@@ -110,9 +111,12 @@ struct session_question {
     uint32_t id;     /* name */
     uint32_t call;   /* index, SESSION_NONE when unknown */
     uint32_t before; /* the earlier question of the same call, SESSION_NONE */
-    uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq, undone_seq;
-    uint32_t checkpoint; /* name */
-    uint32_t decision;   /* name, 0 while open */
+    uint32_t proposed_seq, decided_seq, checkpoint_seq, applied_seq;
+    uint32_t undone_seq;   /* 0 while the write stands */
+    uint32_t restored_seq; /* the newest undo or redo */
+    uint32_t checkpoint;   /* name: undoes the write */
+    uint32_t redo;         /* name: the checkpoint that redoes it, 0 unless it is undone */
+    uint32_t decision;     /* name, 0 while open */
     int64_t proposed_t, decided_t, waited_ms;
     uint32_t added, removed, files; /* proposed; after it is applied: written */
     const char *paths;              /* of the files, separated by commas */
@@ -237,6 +241,13 @@ uint32_t session_find_call_in(const struct session *session, const char *id, int
 uint32_t session_find_ask(const struct session *session, const char *id);
 /* Index of the ask whose write this checkpoint undoes, or redoes if an undo saved it; SESSION_NONE. */
 uint32_t session_find_checkpoint(const struct session *session, const char *id);
+/* Index of the ask with the newest write, undo or redo, if it can be undone or redone: the one that `u` toggles.
+ * SESSION_NONE. */
+uint32_t session_last_write(const struct session *session);
+/* Writes that were applied, and how many of them are undone now. */
+struct session_writes {
+    uint32_t applied, undone;
+} session_count_writes(const struct session *session);
 /* Index of the newest program with this id, SESSION_NONE. */
 uint32_t session_find_program(const struct session *session, const char *id);
 /* Index of the newest program that a call started, SESSION_NONE. */

@@ -497,21 +497,61 @@ void fold_write_applied(const struct fold *fold)
         note_file(fold, ask, i, files->count, files->items[i].path, files->items[i].added, files->items[i].removed);
 }
 
-void fold_write_undone(const struct fold *fold)
+/* Undone or redone. Older recordings have only write.undone: which one it was depends on who saved the checkpoint. */
+static void restored(const struct fold *fold, const char *id, bool redone)
 {
     struct session *session = fold->session;
-    const char *id = fold->event->write_undone.checkpoint;
-    uint32_t row = session_find_checkpoint(session, id);
+    uint32_t row = session_find_checkpoint(session, id), kept = session->names->kept_for_undo;
     if (row == SESSION_NONE) {
         fold_fault(fold, "unknown checkpoint %.40s", shown(id));
         return;
     }
-    bool redoes = session->names->names[session_interned(session, id)].redoes;
-    session->asks[row].undone_seq = redoes ? 0 : fold->seq;
-    struct session_name *kept = &session->names->names[session->names->kept_for_undo];
-    if (session->names->kept_for_undo) {
-        kept->checkpoint = row;
-        kept->redoes = !redoes;
+    struct session_question *ask = &session->asks[row];
+    redone |= session->names->names[session_interned(session, id)].redoes;
+    ask->restored_seq = fold->seq;
+    ask->undone_seq = redone ? 0 : fold->seq;
+    ask->redo = redone ? 0 : kept;
+    if (ask->call != SESSION_NONE)
+        session->calls[ask->call].undone = !redone;
+    if (kept) {
+        session->names->names[kept].checkpoint = row;
+        session->names->names[kept].redoes = !redone;
     }
     session->names->kept_for_undo = 0;
+}
+
+void fold_write_undone(const struct fold *fold)
+{
+    restored(fold, fold->event->write_undone.checkpoint, false);
+}
+
+void fold_write_redone(const struct fold *fold)
+{
+    restored(fold, fold->event->write_redone.checkpoint, true);
+}
+
+/* ---- looking ---- */
+
+uint32_t session_last_write(const struct session *session)
+{
+    uint32_t newest = SESSION_NONE, newest_seq = 0;
+    for (uint32_t row = 0; row < session->ask_count; row++) {
+        const struct session_question *ask = &session->asks[row];
+        uint32_t seq = ask->restored_seq > ask->applied_seq ? ask->restored_seq : ask->applied_seq;
+        if (!ask->applied_seq || !(ask->undone_seq ? ask->redo : ask->checkpoint) || seq <= newest_seq)
+            continue;
+        newest = row;
+        newest_seq = seq;
+    }
+    return newest;
+}
+
+struct session_writes session_count_writes(const struct session *session)
+{
+    struct session_writes writes = {0};
+    for (uint32_t row = 0; row < session->ask_count; row++) {
+        writes.applied += session->asks[row].applied_seq != 0;
+        writes.undone += session->asks[row].undone_seq != 0;
+    }
+    return writes;
 }

@@ -67,6 +67,7 @@ void fold_write_decided(const struct fold *fold);
 void fold_checkpoint_saved(const struct fold *fold);
 void fold_write_applied(const struct fold *fold);
 void fold_write_undone(const struct fold *fold);
+void fold_write_redone(const struct fold *fold);
 void fold_tool_finished(const struct fold *fold);
 void fold_late_suppressed(const struct fold *fold);
 /* Row of the call with this id in the event's turn or an older one, SESSION_NONE when there is none. */

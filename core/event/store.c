@@ -42,6 +42,9 @@ static const char *const migrations[] = {
     " wall_us INTEGER NOT NULL);"
     "CREATE TABLE lesson (tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID;",
     "ALTER TABLE session ADD COLUMN writes INTEGER NOT NULL DEFAULT -1;", /* -1: unknown */
+    /* A memory without a project is older than projects: it is listed and never found. */
+    ("ALTER TABLE session ADD COLUMN undone INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE memory ADD COLUMN project TEXT;"),
 };
 
 static int store_failed(struct store *store, struct err *err)
@@ -212,9 +215,9 @@ int store_session_put(struct store *store, const struct store_session *session, 
     CLEANUP(statement)
     sqlite3_stmt *statement = prepare(
         store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
-               " writes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO UPDATE SET path = ?2,"
-               " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
-               " turns = ?9, writes = ?10");
+               " writes, undone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO UPDATE SET"
+               " path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
+               " turns = ?9, writes = ?10, undone = ?11");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session->id);
@@ -227,6 +230,7 @@ int store_session_put(struct store *store, const struct store_session *session, 
     bind_int(statement, 8, session->updated_us);
     bind_int(statement, 9, session->turns);
     bind_int(statement, 10, session->writes);
+    bind_int(statement, 11, session->undone);
     return run(store, statement, err);
 }
 
@@ -235,8 +239,8 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
     LOCK(store);
     CLEANUP(statement)
     sqlite3_stmt *statement =
-        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes"
-                       " FROM session ORDER BY updated_us DESC, id LIMIT ?1");
+        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes,"
+                       " undone FROM session ORDER BY updated_us DESC, id LIMIT ?1");
     if (!statement)
         return store_failed(store, err);
     bind_int(statement, 1, limit_of(limit));
@@ -256,6 +260,7 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
             .updated_us = sqlite3_column_int64(statement, 7),
             .turns = sqlite3_column_int64(statement, 8),
             .writes = sqlite3_column_int64(statement, 9),
+            .undone = sqlite3_column_int64(statement, 10),
         };
     }
     if (code != SQLITE_DONE) {
@@ -282,17 +287,47 @@ void store_sessions_free(struct store_session *list, size_t count)
 
 /* ---- memory ---- */
 
-int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us, struct err *err)
+int store_memory_add(struct store *store, const char *project, const char *session, const char *text, int64_t wall_us,
+                     struct err *err)
 {
     LOCK(store);
     CLEANUP(statement)
-    sqlite3_stmt *statement = prepare(store, "INSERT INTO memory (session, text, wall_us) VALUES (?1, ?2, ?3)");
+    sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO memory (session, text, wall_us, project) VALUES (?1, ?2, ?3, ?4)");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session);
     bind_text(statement, 2, text);
     bind_int(statement, 3, wall_us);
+    bind_text(statement, 4, project);
     return run(store, statement, err);
+}
+
+/* Reads the rows of a query for id, text, project, session, wall_us and score. */
+static int read_memories(struct store *store, sqlite3_stmt *statement, struct store_memory **list, size_t *count,
+                         struct err *err)
+{
+    struct store_memory *items = NULL;
+    size_t used = 0, room = 0;
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        GROW(items, used, room);
+        items[used++] = (struct store_memory){
+            .id = sqlite3_column_int64(statement, 0),
+            .text = column_text(statement, 1),
+            .project = sqlite3_column_type(statement, 2) == SQLITE_NULL ? NULL : column_text(statement, 2),
+            .session = column_text(statement, 3),
+            .wall_us = sqlite3_column_int64(statement, 4),
+            .score = sqlite3_column_double(statement, 5),
+        };
+    }
+    if (code != SQLITE_DONE) {
+        store_memory_free(items, used);
+        return store_failed(store, err);
+    }
+    *list = items;
+    *count = used;
+    return 0;
 }
 
 static bool is_word_byte(char c)
@@ -320,13 +355,11 @@ static void query_words(struct strbuf *out, const char *text)
     }
 }
 
-int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
-                        struct err *err)
+int store_memory_search(struct store *store, const char *project, const char *query, size_t limit,
+                        struct store_memory **list, size_t *count, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
     query_words(&words, query);
-    struct store_memory *items = NULL;
-    size_t used = 0, room = 0;
     if (words.len == 0) {
         *list = NULL;
         *count = 0;
@@ -336,32 +369,50 @@ int store_memory_search(struct store *store, const char *query, size_t limit, st
     /* bm25() is negative; smaller is better. */
     CLEANUP(statement)
     sqlite3_stmt *statement =
-        prepare(store, "SELECT memory.id, memory.text, -bm25(memory_words) AS score FROM memory_words"
-                       " JOIN memory ON memory.id = memory_words.rowid WHERE memory_words MATCH ?1"
+        prepare(store, "SELECT memory.id, memory.text, project, session, wall_us, -bm25(memory_words) AS score"
+                       " FROM memory_words JOIN memory ON memory.id = memory_words.rowid WHERE memory_words MATCH ?1"
+                       " AND project IS NOT NULL AND (?3 IS NULL OR project = ?3)"
                        " ORDER BY score DESC, memory.id DESC LIMIT ?2");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, words.buf);
     bind_int(statement, 2, limit_of(limit));
-    int code;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        GROW(items, used, room);
-        items[used++] = (struct store_memory){sqlite3_column_int64(statement, 0), column_text(statement, 1),
-                                              sqlite3_column_double(statement, 2)};
-    }
-    if (code != SQLITE_DONE) {
-        store_memory_free(items, used);
+    bind_text(statement, 3, project);
+    return read_memories(store, statement, list, count, err);
+}
+
+int store_memory_list(struct store *store, struct store_memory **list, size_t *count, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement)
+    sqlite3_stmt *statement =
+        prepare(store, "SELECT id, text, project, session, wall_us, 0 FROM memory ORDER BY wall_us DESC, id DESC");
+    if (!statement)
         return store_failed(store, err);
-    }
-    *list = items;
-    *count = used;
+    return read_memories(store, statement, list, count, err);
+}
+
+int store_memory_forget(struct store *store, int64_t id, int64_t *count, struct err *err)
+{
+    LOCK(store);
+    CLEANUP(statement)
+    sqlite3_stmt *statement = prepare(store, "DELETE FROM memory WHERE id = ?1 OR ?1 = 0");
+    if (!statement)
+        return store_failed(store, err);
+    bind_int(statement, 1, id);
+    if (run(store, statement, err))
+        return -1;
+    *count = sqlite3_changes(store->db);
     return 0;
 }
 
 void store_memory_free(struct store_memory *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         free(list[i].text);
+        free(list[i].project);
+        free(list[i].session);
+    }
     free(list);
 }
 

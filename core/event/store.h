@@ -23,6 +23,7 @@ struct store_session {
     int64_t created_us, updated_us;                       /* wall time */
     int64_t turns;
     int64_t writes; /* applied; -1: not known */
+    int64_t undone; /* of these, undone now */
 };
 /* Adds or updates a session. */
 int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
@@ -34,13 +35,21 @@ void store_sessions_free(struct store_session *list, size_t count);
 struct store_memory {
     int64_t id;
     char *text;
+    char *project; /* project_root of its session's folder; NULL: it is older than projects */
+    char *session;
+    int64_t wall_us;
     double score; /* higher is better; 0 when not from a search */
 };
-int store_memory_add(struct store *store, const char *session, const char *text, int64_t wall_us,
+int store_memory_add(struct store *store, const char *project, const char *session, const char *text, int64_t wall_us,
                      struct err *err) CHECKED;
-/* Memories that share words with `query`, best first. The query is plain text and never query syntax. */
-int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
-                        struct err *err) CHECKED;
+/* Memories of the project that share words with `query`, best first. NULL: of all projects. A memory without a project
+ * is never found. The query is plain text and never query syntax. */
+int store_memory_search(struct store *store, const char *project, const char *query, size_t limit,
+                        struct store_memory **list, size_t *count, struct err *err) CHECKED;
+/* All of them, newest first. */
+int store_memory_list(struct store *store, struct store_memory **list, size_t *count, struct err *err) CHECKED;
+/* Forgets one; id 0: all. `count`: how many there were. */
+int store_memory_forget(struct store *store, int64_t id, int64_t *count, struct err *err) CHECKED;
 void store_memory_free(struct store_memory *list, size_t count);
 
 /* Records one decision: the question and the answer. */

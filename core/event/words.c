@@ -271,6 +271,8 @@ const char *words_call_state(const struct session_call *call, char out[WORDS_STA
     const char *end = words_program_end(call->program_end, out);
     if (end)
         return end;
+    if (call->undone)
+        return "undone";
     return call_state_name((enum call_state)call->state);
 }
 

@@ -56,7 +56,8 @@ size_t words_script_line(const char *text);
 /* "exit 3", "signal 11", "stopped", "timed out": how the program of a call ended (session.h); NULL: with success. */
 #define WORDS_STATE_MAX 16
 const char *words_program_end(int16_t end, char out[WORDS_STATE_MAX]);
-/* The call's state in a word. If the call is done but its program failed, how the program ended. */
+/* The call's state in a word. If the call is done but its program failed, how the program ended; if its write was
+ * undone, that. */
 const char *words_call_state(const struct session_call *call, char out[WORDS_STATE_MAX]);
 /* "started at 0.120 s, took 3 ms". */
 void words_call_times(struct strbuf *out, const struct session_call *call);

@@ -430,14 +430,16 @@ struct artifact *artifact_store_put(struct artifact_store *store, const char *se
     return artifact_writer_end(writer);
 }
 
-struct artifact *artifact_store_find(struct artifact_store *store, const char *id)
+struct artifact *artifact_store_find(struct artifact_store *store, const char *session, const char *id)
 {
+    CLEANUP(free) char *clean = clean_session(session);
     if (!good_id(id))
         return NULL;
     pthread_mutex_lock(&store->lock);
     drop_expired(store);
     size_t index = find_item(store, id);
-    struct artifact *copy = index < store->count ? copy_artifact(store->items[index]) : NULL;
+    bool own = index < store->count && strcmp(store->items[index]->session, clean) == 0;
+    struct artifact *copy = own ? copy_artifact(store->items[index]) : NULL;
     pthread_mutex_unlock(&store->lock);
     return copy;
 }
@@ -448,9 +450,9 @@ static int open_file(const struct artifact_store *store, const struct artifact *
     return dir < 0 ? -1 : openat(dir, strrchr(artifact->path, '/') + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-bool artifact_store_get(struct artifact_store *store, const char *id, struct strbuf *out)
+bool artifact_store_get(struct artifact_store *store, const char *session, const char *id, struct strbuf *out)
 {
-    struct artifact *artifact = artifact_store_find(store, id);
+    struct artifact *artifact = artifact_store_find(store, session, id);
     if (!artifact)
         return false;
     size_t before = out->len;

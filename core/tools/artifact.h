@@ -1,5 +1,6 @@
 #pragma once
-/* Outputs that are too long for the model: stored whole in files of their own, read back with read_file.
+/* Outputs that are too long for the model: stored whole in files of their own, read back with read_file by the session
+ * that stored them, and by no other.
  *
  * <base>/<session>/art_<16 hex>.txt, folders 0700, files 0600. The index is rebuilt from the folder when a store is
  * opened, so artifacts survive the process. They expire after a time to live. Any thread may call. Storing sets no
@@ -38,10 +39,10 @@ struct artifact_writer *artifact_store_begin(struct artifact_store *store, const
 void artifact_writer_add(struct artifact_writer *writer, const char *content, size_t len);
 struct artifact *artifact_writer_end(struct artifact_writer *take_writer);
 void artifact_writer_drop(struct artifact_writer *take_writer); /* NULL: nothing */
-/* Appends the content. Returns false if the artifact is unknown, expired, or its file is missing. */
-bool artifact_store_get(struct artifact_store *store, const char *id, struct strbuf *out);
+/* Appends the content. Returns false if this session has no such artifact, or it expired, or its file is missing. */
+bool artifact_store_get(struct artifact_store *store, const char *session, const char *id, struct strbuf *out);
 /* A copy of its index entry, or NULL; for read_file, which reads ranges of `path` itself. */
-struct artifact *artifact_store_find(struct artifact_store *store, const char *id);
+struct artifact *artifact_store_find(struct artifact_store *store, const char *session, const char *id);
 /* The folder of its files. */
 const char *artifact_store_folder(const struct artifact_store *store);
 /* The file of an artifact of any session, without a store; `base` as above. NULL: no such id, or the file is

@@ -29,6 +29,8 @@
 
 #define MANIFEST_MAX (16u << 20)
 #define ID_PREFIX    "cp_"
+/* A recording may claim any number; room must be left above it. */
+#define NUMBER_FROM_MAX UINT64_C(1000000000000)
 
 struct checkpoints {
     char *dir;
@@ -102,6 +104,13 @@ void checkpoints_close(struct checkpoints *store)
         return;
     free(store->dir);
     free(store);
+}
+
+void checkpoints_number_from(struct checkpoints *store, const char *id)
+{
+    uint64_t number = number_of(id);
+    if (number > atomic_load(&store->last) && number < NUMBER_FROM_MAX)
+        atomic_store(&store->last, number);
 }
 
 /* Creates the folder of a new checkpoint and returns its id. */
@@ -273,7 +282,7 @@ struct change_set *checkpoint_undo(struct checkpoints *store, struct beneath *ro
     struct err why = ERR_INIT;
     if (file_read(path, &text, MANIFEST_MAX, &why) < 0) {
         if (why.code == ENOENT)
-            err_set(err, "unknown checkpoint %.100s", id);
+            err_set(err, "the old bytes (%.100s) are not here; another session saved them", id);
         else if (err)
             *err = why;
         return NULL;

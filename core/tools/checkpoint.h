@@ -11,6 +11,8 @@ struct checkpoints;
 
 struct checkpoints *checkpoints_open(const char *dir, struct err *err) CHECKED; /* created if missing */
 void checkpoints_close(struct checkpoints *store);
+/* For a fork: its checkpoints get numbers above this one of the recording, whose own are in another folder. */
+void checkpoints_number_from(struct checkpoints *store, const char *id);
 
 /* Saves the old sides; returns the id ("cp_1"…), which the caller frees. */
 char *checkpoint_save(struct checkpoints *store, const char *call, const struct change_set *set,

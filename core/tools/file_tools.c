@@ -88,7 +88,7 @@ static char *find_source(const struct tool_run *run, const char *from, bool *hos
 {
     const struct tool_env *env = run->env;
     struct artifact *output = env->artifacts && begins_with(from, ARTIFACT_SCHEME)
-                                  ? artifact_store_find(env->artifacts, from + strlen(ARTIFACT_SCHEME))
+                                  ? artifact_store_find(env->artifacts, env->session, from + strlen(ARTIFACT_SCHEME))
                                   : NULL;
     CLEANUP(free) char *path = output ? xstrdup(output->path) : NULL;
     artifact_free(output);
@@ -411,10 +411,10 @@ static void loaded_cleanup(struct loaded *loaded)
     artifact_free(loaded->output);
 }
 
-static int load_output(struct loaded *loaded, struct artifact_store *store, struct err *err)
+static int load_output(struct loaded *loaded, const struct tool_env *env, struct err *err)
 {
     const struct artifact *output = loaded->output;
-    if (!artifact_store_get(store, output->id, &loaded->bytes))
+    if (!artifact_store_get(env->artifacts, env->session, output->id, &loaded->bytes))
         return err_set(err, "the output %s no longer exists", output->id);
     loaded->name = xstrdup(output->id);
     loaded->mime = xstrdup("text/plain; charset=utf-8");
@@ -462,8 +462,8 @@ static void load(struct runtime_job *job)
     const char *ref = argument(job->run, "ref");
     CLEANUP(loaded) struct loaded loaded = {.version = VERSIONS_NEWEST, .bytes = STRBUF_INIT};
     ref += strncmp(ref, ARTIFACT_SCHEME, strlen(ARTIFACT_SCHEME)) == 0 ? strlen(ARTIFACT_SCHEME) : 0;
-    loaded.output = env->artifacts ? artifact_store_find(env->artifacts, ref) : NULL;
-    job->failed = (loaded.output ? load_output(&loaded, env->artifacts, &job->err)
+    loaded.output = env->artifacts ? artifact_store_find(env->artifacts, env->session, ref) : NULL;
+    job->failed = (loaded.output ? load_output(&loaded, env, &job->err)
                                  : load_version(&loaded, runtime_versions(job->runtime), ref, &job->err)) < 0;
     if (job->failed)
         return;

@@ -238,7 +238,8 @@ static int open_source(struct tool_run *run, const char *given, char **path, str
 {
     bool certain;
     const char *id = artifact_id(given, &certain);
-    struct artifact *found = id && run->env->artifacts ? artifact_store_find(run->env->artifacts, id) : NULL;
+    const struct tool_env *env = run->env;
+    struct artifact *found = id && env->artifacts ? artifact_store_find(env->artifacts, env->session, id) : NULL;
     if (found) {
         int fd = open(found->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
@@ -248,7 +249,7 @@ static int open_source(struct tool_run *run, const char *given, char **path, str
         return fd;
     }
     if (certain)
-        return err_set(err, "unknown artifact %s; it may have expired", id);
+        return err_set(err, "unknown artifact %s; it expired, or another session stored it", id);
     *path = beneath_clean(run->env->root, given, err);
     return *path ? beneath_openat(run->env->root, *path, O_RDONLY, 0, err) : -1;
 }

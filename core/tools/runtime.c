@@ -5,6 +5,7 @@
  * run. */
 
 #include "runtime.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "runtime_internal.h"
@@ -76,6 +77,7 @@ struct runtime *runtime_new(const struct runtime_options *options)
     own->folder = keep(runtime, options->folder);
     own->kept = keep(runtime, options->kept);
     own->artifacts = keep(runtime, options->artifacts);
+    own->artifact_project = keep(runtime, options->artifact_project);
     own->project = keep(runtime, options->project);
     own->skills = keep_list(runtime, options->skills);
     own->host = keep_list(runtime, options->host);
@@ -150,10 +152,14 @@ char *runtime_take_moved(struct runtime *runtime)
 
 struct versions *runtime_versions(struct runtime *runtime)
 {
+    const struct runtime_options *own = &runtime->options;
     pthread_mutex_lock(&runtime->mutex);
-    if (!runtime->versions && runtime->options.artifacts)
-        runtime->versions = versions_on_disk(runtime->options.artifacts);
+    bool first = !runtime->versions && own->artifacts;
+    if (first)
+        runtime->versions = versions_on_disk(own->artifacts, own->artifact_project);
     pthread_mutex_unlock(&runtime->mutex);
+    if (first) /* without the lock, because the loop takes it too */
+        versions_remove_old(own->artifacts, clock_system()->wall_us(clock_system()));
     return runtime->versions;
 }
 

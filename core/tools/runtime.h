@@ -35,12 +35,13 @@ struct runtime_options {
     const char *id;                      /* of the session */
     const struct sandbox_engine *engine; /* must outlive the runtime; NULL: no engine, and `why_none` says why */
     const char *why_none;
-    const char *folder;        /* for workspaces removed with the session */
-    const char *kept;          /* for workspaces that are kept */
-    const char *artifacts;     /* of all sessions */
-    const char *project;       /* folder with skills of its own, which take precedence; NULL: none */
-    const char *const *skills; /* folders of skills, earlier ones take precedence; NULL-terminated, or NULL */
-    const char *const *host;   /* folders that inputs may come from, besides the session's own; likewise */
+    const char *folder;           /* for workspaces removed with the session */
+    const char *kept;             /* for workspaces that are kept */
+    const char *artifacts;        /* folder of all projects' artifacts; NULL: none */
+    const char *artifact_project; /* whose artifacts are used: project_root of the session's folder */
+    const char *project;          /* folder with skills of its own, which take precedence; NULL: none */
+    const char *const *skills;    /* folders of skills, earlier ones take precedence; NULL-terminated, or NULL */
+    const char *const *host;      /* folders that inputs may come from, besides the session's own; likewise */
     struct workspace_policy policy;
     struct network_rules network; /* hosts that programs may reach; none: no network */
     struct program_limits limits;

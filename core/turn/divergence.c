@@ -43,6 +43,7 @@ static const struct {
     {EVENT_WRITE_DECIDED, NULL, {"decision", "reason", "hunks"}},
     {EVENT_CHECKPOINT_SAVED, "call", {"paths"}},
     {EVENT_WRITE_APPLIED, "call", {"files"}},
+    {EVENT_WRITE_UNDONE, NULL, {"paths"}}, /* and write.redone */
     {EVENT_TOOL_FINISHED, "call", {"outcome", "result", "timeout", "failure", "denied", "artifact"}},
     {EVENT_LATE_SUPPRESSED, "call", {NULL}},
     {EVENT_REFLECTION, "step", {"text", "should_continue", "stub"}},
@@ -73,6 +74,7 @@ struct divergences {
     char *app, *model;            /* that recorded it; NULL: unknown, or several models */
     int64_t open_turn;            /* the turn in which the recording ends; 0: none */
     int64_t until;                /* the last seq to compare; -1: all */
+    int64_t run_turn;             /* the newest turn of the run */
 
     /* The run so far. */
     size_t seen, passed;    /* entries that happened, and entries that cannot happen */
@@ -115,6 +117,21 @@ static int rule_of(enum event_type type)
     return -1;
 }
 
+/* The user's undos and redos. They may be recorded between turns, and older recordings have write.undone for both. */
+static bool restores(const struct event *event)
+{
+    return event->type == EVENT_WRITE_UNDONE || event->type == EVENT_WRITE_REDONE;
+}
+
+/* The rule for this event, -1: it is not compared. A checkpoint without a call is one that an undo saved, maybe in
+ * vain. */
+static int rule_for(const struct event *event)
+{
+    if (event->type == EVENT_CHECKPOINT_SAVED && !event->checkpoint_saved.call)
+        return -1;
+    return rule_of(restores(event) ? EVENT_WRITE_UNDONE : event->type);
+}
+
 static const struct event_field *field_of(enum event_type type, const char *name)
 {
     struct event_layout layout = event_layout(type);
@@ -139,7 +156,7 @@ static char *make_key(struct arena *arena, struct hash_map *counts, int64_t turn
 {
     const char *about = rules[rule].about;
     const char *text = about ? about_text(arena, event, about) : "";
-    char *base = arena_printf(arena, "%" PRId64 " %s %s", turn, event_type_name(event->type), text ? text : "");
+    char *base = arena_printf(arena, "%" PRId64 " %s %s", turn, event_type_name(rules[rule].type), text ? text : "");
     int64_t n = hash_map_get(counts, base, 0);
     hash_map_put(counts, base, n + 1);
     return arena_printf(arena, "%s %" PRId64, base, n);
@@ -210,10 +227,10 @@ struct divergences *divergences_new(const struct recording *recording)
             memory = remembers(&event);
         count_step(&event, &step);
         full |= event.type == EVENT_TURN_PREPARED;
-        int rule = rule_of(event.type);
+        int rule = rule_for(&event);
         if (rule < 0 || turn == 0)
             continue;
-        d->types[event.type] = true;
+        d->types[rules[rule].type] = true;
         GROW(d->entries, d->entry_count, d->entry_room);
         d->entries[d->entry_count] =
             (struct divergence_entry){.index = (uint32_t)i, .seq = event.seq, .type = event.type, .memory = memory};
@@ -402,26 +419,29 @@ static bool pass_over(struct divergences *d, size_t at, const struct event *even
 
 void divergences_see(struct divergences *d, const struct event *event)
 {
-    int rule = rule_of(event->type);
+    int rule = rule_for(event);
     struct event was;
+    if (event->turn > d->run_turn)
+        d->run_turn = event->turn;
+    int64_t turn = restores(event) && !event->turn ? d->run_turn : event->turn;
     if (event->type == EVENT_SESSION_STARTED)
         d->same_render = same_text(d->app, event->session_started.app) &&
                          same_text(d->model, model_text(&d->scratch, event->session_started.model));
-    if (rule < 0 || event->turn == 0 || !d->types[event->type] || divergences_reached(d))
+    if (rule < 0 || turn == 0 || !d->types[rules[rule].type] || divergences_reached(d))
         return;
     if (event->type == EVENT_CONTEXT_LOADED)
         d->memory = remembers(event);
     arena_reset(&d->scratch);
     d->now_seq = event->seq;
-    d->now_turn = event->turn;
+    d->now_turn = turn;
     d->now_call = call_of(d, event, rule);
     if (d->now_call && !*d->now_call)
         d->now_call = NULL;
-    int64_t found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, event->turn, event, rule), NO_ENTRY);
+    int64_t found = hash_map_get(&d->keys, make_key(&d->scratch, &d->counts, turn, event, rule), NO_ENTRY);
     if (found == NO_ENTRY) {
         CLEANUP(strbuf) struct strbuf summary = STRBUF_INIT;
         /* A recording that ends in a crash does not show what would have followed. */
-        if (d->open_turn && event->turn >= d->open_turn)
+        if (d->open_turn && turn >= d->open_turn)
             return;
         event_words(&summary, WORDS_ROW, NULL, event);
         add(d, d->last_seq, event_type_name(event->type), WHOLE_EVENT, NULL, summary.len ? summary.buf : "it happened");
@@ -436,7 +456,8 @@ void divergences_see(struct divergences *d, const struct event *event)
         d->seen++;
     entry->seen = true;
     d->last_seq = entry->seq;
-    compare_order(d, event, rule, found);
+    if (!restores(event)) /* a run repeats them before the next request */
+        compare_order(d, event, rule, found);
     if (pass_over(d, (size_t)found, event) || journal_event(d->lines, entry->index, &was, &d->scratch, NULL) < 0)
         return;
     for (size_t i = 0; i < COUNT_OF(rules[rule].fields) && rules[rule].fields[i]; i++)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "tools/checkpoint.h"
 #include "tools/protected.h"
 #include "tools/registry.h"
 #include "tools/runtime.h"
@@ -193,6 +194,8 @@ static void resume_model(struct engine *engine, const char *name)
         log_warn("cannot use the model %.60s of this session: %s", name, err.text);
 }
 
+static void tell_undone(struct engine *engine);
+
 /* Applies a recorded event to the state that later turns need. */
 static void resume_event(struct engine *engine, const struct event *event, char **prompt)
 {
@@ -202,6 +205,7 @@ static void resume_event(struct engine *engine, const struct event *event, char 
         free(*prompt);
         *prompt = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
         engine->turns = event->turn > engine->turns ? event->turn : engine->turns + 1;
+        tell_undone(engine);
         thinking_on_turn_start(&engine->thinking);
         turn_free(engine->left);
         engine->left = turn_make(engine, engine->config, engine->turns, *prompt);
@@ -230,6 +234,14 @@ static void resume_event(struct engine *engine, const struct event *event, char 
                   ? strtoull(event->write_proposed.ask + 1, NULL, 10)
                   : 0;
         engine->asks = ask > engine->asks ? ask : engine->asks + 1;
+        break;
+    case EVENT_CHECKPOINT_SAVED:
+        if (engine->config->checkpoints && event->checkpoint_saved.checkpoint)
+            checkpoints_number_from(engine->config->checkpoints, event->checkpoint_saved.checkpoint);
+        break;
+    case EVENT_WRITE_UNDONE:
+    case EVENT_WRITE_REDONE:
+        undo_notes_add(&engine->untold, &engine->session, event);
         break;
     default:
         break;
@@ -301,6 +313,7 @@ void engine_free(struct engine *engine)
     session_release(&engine->session);
     gates_release(&engine->gates);
     message_list_release(&engine->history);
+    undo_notes_release(&engine->untold);
     redact_events_release(&engine->redact);
     gate_redact_free(engine->redacted);
     journal_close(engine->journal);
@@ -357,14 +370,20 @@ void engine_note_refused(struct engine *engine, const char *write)
     engine->refused = all;
 }
 
+static void turn_over(struct engine *engine)
+{
+    if (engine->turn_ended)
+        engine->turn_ended(engine->turn_ended_data);
+}
+
 void engine_turn_finished(struct engine *engine, struct turn *turn)
 {
     remember_turn(engine, turn->prompt, turn->final.text, turn->status);
     engine->turn = NULL;
     turn->older = engine->late;
     engine->late = turn;
-    if (engine->turn_ended)
-        engine->turn_ended(engine->turn_ended_data);
+    if (!engine_repeat_undos(engine, turn->number, UNDO_AFTER_TURN, turn_over))
+        turn_over(engine);
 }
 
 void engine_turn_freed(struct engine *engine, struct turn *turn)
@@ -515,7 +534,41 @@ static struct event_model_info models_to_event(const struct models *models)
 
 static void undo_ended(struct engine *engine)
 {
+    struct undo_repeat place = engine->repeat;
     engine->undo = NULL;
+    engine->repeat.then = NULL;
+    if (place.then && !engine_repeat_undos(engine, place.turn, place.step, place.then))
+        place.then(engine);
+}
+
+bool engine_repeat_undos(struct engine *engine, int64_t turn, int64_t step, void (*then)(struct engine *engine))
+{
+    struct undo_source *source = engine->config->undos;
+    bool redo = false;
+    uint32_t row = SESSION_NONE;
+    if (!engine->undo && source && engine->config->checkpoints)
+        row = source->next(source, &engine->session, turn, step, &redo);
+    if (row != SESSION_NONE)
+        engine->undo = undo_start(engine, engine->config, engine->turn ? engine->turns : 0, row, redo, undo_ended);
+    if (source && engine->undo) /* maybe one of the user: this place comes after it */
+        engine->repeat = (struct undo_repeat){turn, step, then};
+    return source && engine->undo;
+}
+
+void engine_restored(struct engine *engine, const struct event *event)
+{
+    undo_notes_add(&engine->untold, &engine->session, event);
+    if (engine->turn)
+        tally_forget_calls(&engine->turn->tally);
+    if (engine->turn && engine->turn->holds && engine->turn->holds->gate == GATE_MODEL)
+        turn_note_undone(engine->turn); /* the gate shows the messages */
+}
+
+/* Between turns the message is the newest of the conversation: later turns keep it. */
+static void tell_undone(struct engine *engine)
+{
+    undo_notes_write(&engine->untold, &engine->history);
+    undo_notes_release(&engine->untold);
 }
 
 /* ---- models ---- */
@@ -599,6 +652,7 @@ static int start_turn(struct engine *engine, const struct intent *intent, struct
     end_left_programs(engine);
     emit_changed_model(engine);
     adopt_tools(engine);
+    tell_undone(engine);
     engine->turns++;
     engine->turn = turn_start(engine, engine->config, engine->turns, prompt);
     return 0;
@@ -669,22 +723,15 @@ static int extend_budget(struct engine *engine, const struct intent *intent, str
 
 static int undo_write(struct engine *engine, const struct intent *intent, struct err *err)
 {
-    const struct session *session = &engine->session;
-    const char *checkpoint = intent->undo.checkpoint;
+    bool redo = intent->type == INTENT_REDO;
     if (!engine->config->checkpoints)
         return err_set(err, "checkpoints are off in this session");
     if (engine->undo)
         return err_set(err, "an undo is in progress");
-    for (uint32_t i = session->ask_count; !checkpoint && i > 0; i--) {
-        const struct session_question *ask = &session->asks[i - 1];
-        if (ask->applied_seq && !ask->undone_seq && ask->checkpoint)
-            checkpoint = session_name(session, ask->checkpoint);
-    }
-    if (!checkpoint)
-        return err_set(err, "no write to undo");
-    if (session_find_checkpoint(session, checkpoint) == SESSION_NONE)
-        return err_set(err, "unknown checkpoint %.40s", checkpoint);
-    engine->undo = undo_start(engine, engine->config, engine->turn ? engine->turns : 0, checkpoint, undo_ended);
+    uint32_t row = undo_find(&engine->session, intent->undo.what, redo, err);
+    if (row == SESSION_NONE)
+        return -1;
+    engine->undo = undo_start(engine, engine->config, engine->turn ? engine->turns : 0, row, redo, undo_ended);
     return 0;
 }
 
@@ -781,6 +828,7 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
     case INTENT_EXTEND:
         return extend_budget(engine, intent, err);
     case INTENT_UNDO:
+    case INTENT_REDO:
         return undo_write(engine, intent, err);
     case INTENT_PROGRAM_INPUT:
         return process_input_write(engine, engine->config, intent, err);

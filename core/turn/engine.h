@@ -17,6 +17,7 @@
 #include "intent.h"
 #include "model/provider.h"
 #include "model_step.h"
+#include "prepare.h"
 #include "rules.h"
 #include "tools/registry.h"
 #include "write.h"
@@ -38,6 +39,14 @@ struct models {
     char *name; /* the user's name for the current model; NULL: it has none */
 };
 
+/* The undos and redos of a recording, in their order, for a run that repeats it. */
+struct undo_source {
+    /* The row of the next one, if it belongs before request `step` of turn `turn` (both count from 1), else
+     * SESSION_NONE. */
+    uint32_t (*next)(struct undo_source *source, const struct session *session, int64_t turn, int64_t step, bool *redo);
+};
+#define UNDO_AFTER_TURN INT64_MAX /* as a step: after the turn's end */
+
 struct engine;
 struct http;
 struct runtime;
@@ -49,6 +58,7 @@ struct engine_config {
     struct loop *loop;
     struct registry *registry;
     struct tool_source *tools;   /* tools that come and go; NULL: none */
+    struct undo_source *undos;   /* undos to repeat; NULL: none */
     struct provider *provider;   /* the model at the start of the session */
     const char *model_name;      /* the user's name for it; NULL: none */
     struct model_source *models; /* other models; NULL: none */
@@ -65,6 +75,8 @@ struct engine_config {
     struct finalize_hooks hooks;
 
     const char *session;       /* id */
+    const char *project;       /* project_root of the root: whose memory and artifacts are used */
+    enum memory_scope memory;  /* whose notes the model gets */
     const char *engine_name;   /* of the sandbox, for session.started */
     const char *system_prompt; /* NULL: the default */
     const char *web_endpoint;  /* NULL: none */

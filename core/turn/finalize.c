@@ -154,7 +154,7 @@ static int store_memory(void *data, const struct finalize_input *input, struct e
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     memory_extract(&text, input->prompt, input->text, input->status);
-    return text.len ? store_memory_add(data, input->session, text.buf, input->wall_us, err) : 0;
+    return text.len ? store_memory_add(data, input->project, input->session, text.buf, input->wall_us, err) : 0;
 }
 
 static int store_lessons(void *data, const struct finalize_input *input, struct err *err)
@@ -165,10 +165,10 @@ static int store_lessons(void *data, const struct finalize_input *input, struct 
     return 0;
 }
 
-struct finalize_hooks finalize_store_hooks(struct store *store)
+struct finalize_hooks finalize_store_hooks(struct store *store, bool memory)
 {
     if (!store)
         return (struct finalize_hooks){0};
     return (struct finalize_hooks){
-        .data = store, .decision = store_decisions, .memory = store_memory, .learner = store_lessons};
+        .data = store, .decision = store_decisions, .memory = memory ? store_memory : NULL, .learner = store_lessons};
 }

@@ -22,6 +22,7 @@ enum finalize_step {
 
 struct finalize_input {
     const char *session;
+    const char *project; /* that its memory belongs to */
     int64_t turn;
     const char *prompt, *text, *status;
     bool show_citations;
@@ -49,8 +50,8 @@ struct finalize_hooks {
     int (*learner)(void *data, const struct finalize_input *input, struct err *err);
     int (*judges)(void *data, const struct finalize_input *input, struct err *err);
 };
-/* The real ones, on a store (NULL: all skipped). */
-struct finalize_hooks finalize_store_hooks(struct store *store);
+/* The real ones, on a store (NULL: all skipped). Without `memory` the turn leaves no note. */
+struct finalize_hooks finalize_store_hooks(struct store *store, bool memory);
 
 struct finalization {
     char *text;                 /* the final text, with citations if requested */

@@ -23,7 +23,8 @@ enum intent_type {
     INTENT_SERIAL,        /* one call at a time from the next plan on, or parallel calls again */
     INTENT_EDIT,          /* edit the object at the gate */
     INTENT_EXTEND,        /* raise a limit, reached or not; after a turn that ended at a limit: continue in a new one */
-    INTENT_UNDO,          /* undo a checkpoint; NULL: that of the newest write */
+    INTENT_UNDO,          /* undo a write; `what` as for undo_find */
+    INTENT_REDO,          /* redo a write that was undone */
     INTENT_PROGRAM_INPUT, /* type into a running program, while the turn is held or over */
     INTENT_PROGRAM_KILL,  /* kill a program */
     INTENT_MODEL,         /* use another model from the next request on */
@@ -76,8 +77,8 @@ struct intent {
             double to;    /* the new limit, instead of a share; 0: none */
         } extend;
         struct {
-            const char *checkpoint;
-        } undo;
+            const char *what;
+        } undo; /* also of a redo */
         struct {
             const char *program, *text;
         } program_input; /* as typed: a line ends with its newline */

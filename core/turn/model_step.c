@@ -349,7 +349,9 @@ static void reflect_now(struct turn *turn, struct turn_call *held)
     turn->asking = true;
     listen_to_model(turn);
     message_list_init(&question);
+    turn_note_undone(turn);
     reflect_messages(&question, &turn->messages, turn->tally.failures.buf);
+    turn_drop_undo_note(turn); /* the next step tells it for good */
     loop_timer_start(turn->config->loop, &turn->wait_timer,
                      loop_now_us(turn->config->loop) + (int64_t)timeout_s * 1000000, reflection_timed_out);
     turn->asked->ops->ask(
@@ -413,6 +415,9 @@ static void listen_to_model(struct turn *turn)
 static void send_request(struct turn *turn)
 {
     CLEANUP(free) struct tool_offer *offers = make_offers(turn);
+    turn_note_undone(turn);
+    turn->noted = false; /* it stays: this request tells it */
+    undo_notes_release(&turn->engine->untold);
     turn->asking = true;
     turn->shown = false;
     turn->delta_bytes = 0;

@@ -220,13 +220,24 @@ static void instructions_prompt(struct strbuf *out, const char *text)
 #define PROMPT_CHARS 160
 #define RESULT_CHARS 280
 
-struct memory memory_load(struct store *store, const char *prompt, size_t limit)
+int memory_scope_from_name(const char *name)
+{
+    static const char *const names[] = {"project", "global", "off"};
+    for (int scope = MEMORY_PROJECT; scope <= MEMORY_OFF; scope++)
+        if (strcmp(name, names[scope]) == 0)
+            return scope;
+    return -1;
+}
+
+struct memory memory_load(struct store *store, enum memory_scope scope, const char *project, const char *prompt,
+                          size_t limit)
 {
     struct memory memory = {0};
     struct err err = ERR_INIT;
-    if (!store || limit == 0)
+    if (!store || limit == 0 || scope == MEMORY_OFF)
         return memory;
-    if (store_memory_search(store, prompt, limit, &memory.items, &memory.count, &err)) {
+    if (store_memory_search(store, scope == MEMORY_GLOBAL ? NULL : project, prompt, limit, &memory.items, &memory.count,
+                            &err)) {
         log_warn("no memory for this turn: %s", err.text);
         memory = (struct memory){0};
     }

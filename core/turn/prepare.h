@@ -16,12 +16,17 @@
 
 struct strbuf;
 
+/* Whose notes a turn gets. With MEMORY_OFF it gets none and leaves none. */
+enum memory_scope { MEMORY_PROJECT, MEMORY_GLOBAL, MEMORY_OFF };
+int memory_scope_from_name(const char *name); /* "project", "global", "off"; -1 */
+
 struct memory {
     struct store_memory *items;
     size_t count;
 };
 /* Never fails: without a readable store the memory is empty, and the log has the reason. Any thread. */
-struct memory memory_load(struct store *store, const char *prompt, size_t limit);
+struct memory memory_load(struct store *store, enum memory_scope scope, const char *project, const char *prompt,
+                          size_t limit);
 void memory_release(struct memory *memory);
 struct event_memory_item_list memory_to_event(struct arena *arena, const struct memory *memory);
 void memory_prompt(struct strbuf *out, const struct memory *memory); /* the text of the memory message; "" if empty */

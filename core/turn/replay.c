@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "model/scripted.h"
 #include "prepare.h"
+#include "undo.h"
 #include "waves.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,64 @@ static void note(struct recording *recording, const struct event *event)
     }
 }
 
+/* Folds the recording, because only the fold knows which call a checkpoint belongs to. */
+static int note_undos(struct recording *recording, struct err *err)
+{
+    CLEANUP(session) struct session session;
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    int64_t turn = 0, step = UNDO_AFTER_TURN;
+    session_init(&session);
+    for (size_t i = 0; i < journal_count(recording->reader); i++, arena_reset(&arena)) {
+        if (journal_event(recording->reader, i, &event, &arena, err) < 0)
+            return -1;
+        session_apply(&session, &event);
+        turn += event.type == EVENT_TURN_STARTED;
+        if (event.type == EVENT_TURN_STARTED)
+            step = 1;
+        else if (event.type == EVENT_MODEL_REQUESTED)
+            step = event.model_requested.step + 1;
+        else if (event.type == EVENT_TURN_FINISHED)
+            step = UNDO_AFTER_TURN;
+        if (event.type != EVENT_WRITE_UNDONE && event.type != EVENT_WRITE_REDONE)
+            continue;
+        uint32_t row = session_find_checkpoint(
+            &session, event.type == EVENT_WRITE_UNDONE ? event.write_undone.checkpoint : event.write_redone.checkpoint);
+        if (row == SESSION_NONE || session.asks[row].call == SESSION_NONE)
+            continue;
+        const struct session_call *call = &session.calls[session.asks[row].call];
+        GROW(recording->undos, recording->undo_count, recording->undo_room);
+        recording->undos[recording->undo_count++] =
+            (struct recorded_undo){turn, step, arena_strdup(&recording->arena, session_name(&session, call->id)),
+                                   call->turn + 1, !session.asks[row].undone_seq};
+    }
+    return 0;
+}
+
+static uint32_t next_undo(struct undo_source *source, const struct session *session, int64_t turn, int64_t step,
+                          bool *redo)
+{
+    struct recording *recording = CONTAINER_OF(source, struct recording, undo_source);
+    while (recording->undo_next < recording->undo_count) {
+        const struct recorded_undo *undo = &recording->undos[recording->undo_next];
+        if (undo->turn > turn || (undo->turn == turn && undo->step > step))
+            break;
+        recording->undo_next++;
+        uint32_t call = session_find_call_in(session, undo->call, undo->of_turn);
+        uint32_t row = call == SESSION_NONE ? SESSION_NONE : session->calls[call].ask;
+        *redo = undo->redo;
+        if (row != SESSION_NONE && undo_possible(&session->asks[row], undo->redo))
+            return row;
+    }
+    return SESSION_NONE;
+}
+
+struct undo_source *recording_undos(struct recording *recording)
+{
+    recording->undo_source.next = next_undo;
+    return &recording->undo_source;
+}
+
 static char *files_beside(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -120,6 +179,7 @@ struct recording *recording_open(const char *path, struct err *err)
     struct recording *recording;
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct event event;
+    bool undos = false;
     if (!reader)
         return NULL;
     recording = xcalloc(1, sizeof(*recording));
@@ -132,7 +192,12 @@ struct recording *recording_open(const char *path, struct err *err)
             return NULL;
         }
         note(recording, &event);
+        undos |= event.type == EVENT_WRITE_UNDONE || event.type == EVENT_WRITE_REDONE;
         arena_reset(&arena);
+    }
+    if (undos && note_undos(recording, err) < 0) {
+        recording_free(recording);
+        return NULL;
     }
     return recording;
 }
@@ -166,6 +231,7 @@ void recording_free(struct recording *recording)
     }
     free(recording->recorded_tools);
     free(recording->changes);
+    free(recording->undos);
     arena_release(&recording->arena);
     free(recording->files);
     journal_reader_free(recording->reader);

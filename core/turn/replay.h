@@ -41,6 +41,9 @@ const char *recording_lost(const struct recording *recording, const char *call);
 /* A source that adds and removes tools as in the recording, each before the first turn that had them. Owned by the
  * recording; call after recording_stand_ins. */
 struct tool_source *recording_tools(struct recording *recording);
+/* A source that repeats the undos and redos of the recording, each before the request that followed it. Owned by the
+ * recording. */
+struct undo_source *recording_undos(struct recording *recording);
 /* The folder of files that belongs to the recording: FILE without its extension; NULL: there is none. */
 const char *recording_files(const struct recording *recording);
 
@@ -74,6 +77,14 @@ struct recorded_tools {
     struct event_tool_info_list tools;
 };
 
+/* An undo or redo, and the request that it came before. */
+struct recorded_undo {
+    int64_t turn, step; /* both count from 1; step may be UNDO_AFTER_TURN */
+    const char *call;   /* whose write it is, … */
+    int64_t of_turn;    /* … and its turn */
+    bool redo;
+};
+
 struct recorded_tool {
     struct tool tool;
     char *name, *description, *parameters;
@@ -97,6 +108,9 @@ struct recording {
     struct recorded_tools *changes;    /* later changes */
     size_t change_count, change_room;
     struct tool_source source;
+    struct recorded_undo *undos;
+    size_t undo_count, undo_room, undo_next;
+    struct undo_source undo_source;
     bool scripts;                             /* see recording_stand_ins */
     const struct event_budget_values *limits; /* of the first turn that has some, as raised */
     int64_t limits_turn;

@@ -225,11 +225,17 @@ void turn_recall(struct turn *turn, const struct event *event)
         break;
     case EVENT_MODEL_REQUESTED:
         turn_calls_reported(turn);
+        undo_notes_write(&turn->engine->untold, &turn->messages);
+        undo_notes_release(&turn->engine->untold);
         turn->left.answered = false;
         break;
     case EVENT_MODEL_RESPONDED:
         turn_calls_reported(turn);
         recall_answer(turn, &event->model_responded);
+        break;
+    case EVENT_WRITE_UNDONE:
+    case EVENT_WRITE_REDONE:
+        tally_forget_calls(&turn->tally);
         break;
     case EVENT_TOOL_STARTED:
         recall_started(turn, &event->tool_started);

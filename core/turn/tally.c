@@ -90,6 +90,14 @@ void tally_release(struct tally *state)
     free(state->final_text);
 }
 
+void tally_forget_calls(struct tally *state)
+{
+    dedupe_release(&state->reads);
+    dedupe_release(&state->others);
+    dedupe_init(&state->reads);
+    dedupe_init(&state->others);
+}
+
 char *tally_call_id(struct tally *state, const char *id)
 {
     const char *base = id && *id ? id : "call";

@@ -58,6 +58,8 @@ struct tally {
 };
 
 void tally_init(struct tally *state);
+/* Forgets which calls succeeded, so that each may run again: an undo took the effect of some away. */
+void tally_forget_calls(struct tally *state);
 void tally_release(struct tally *state);
 /* Returns the id itself if it is new and not empty, else a new variant. The caller frees it. */
 char *tally_call_id(struct tally *state, const char *id);

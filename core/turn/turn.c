@@ -177,10 +177,25 @@ static void deadline_passed(struct loop_timer *timer)
 
 /* ---- steps ---- */
 
+void turn_drop_undo_note(struct turn *turn)
+{
+    if (!turn->noted)
+        return;
+    free(turn->messages.items[--turn->messages.count].text);
+    turn->noted = false;
+}
+
+void turn_note_undone(struct turn *turn)
+{
+    turn_drop_undo_note(turn);
+    turn->noted = undo_notes_write(&turn->engine->untold, &turn->messages);
+}
+
 static void step_begins(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_MODEL, .budget_share = largest_share(&turn->budget)};
     turn_compact(turn);
+    turn_note_undone(turn); /* now, because the gate shows the messages */
     if (!turn_hold_at(turn, &view, NULL, turn_ask_model))
         turn_ask_model(turn, NULL);
 }
@@ -191,6 +206,12 @@ static void after_budget_break(struct turn *turn, struct turn_call *held)
     step_begins(turn);
 }
 
+static void undos_repeated(struct engine *engine)
+{
+    if (engine->turn && !engine->turn->ending)
+        turn_next_step(engine->turn);
+}
+
 void turn_next_step(struct turn *turn)
 {
     struct gate_view view = {.gate = GATE_BUDGET, .budget_share = largest_share(&turn->budget)};
@@ -198,6 +219,8 @@ void turn_next_step(struct turn *turn)
         turn_end(turn, "cancelled");
         return;
     }
+    if (engine_repeat_undos(turn->engine, turn->number, turn->step + 1, undos_repeated))
+        return;
     int key = budget_exhausted(&turn->budget);
     if (key >= 0) {
         if (!turn_reach_limit(turn, (enum budget_key)key, NULL, turn_next_step))
@@ -267,7 +290,8 @@ static void loaded(struct turn *turn)
 static void load_memory(struct loop_work *work)
 {
     struct turn *turn = CONTAINER_OF(work, struct turn, memory_work);
-    turn->memory = memory_load(turn->config->store, turn->prompt, MEMORY_ITEMS);
+    const struct engine_config *config = turn->config;
+    turn->memory = memory_load(config->store, config->memory, config->project, turn->prompt, MEMORY_ITEMS);
 }
 
 static void memory_loaded(struct loop_work *work)
@@ -381,6 +405,7 @@ static void finalize(struct turn *turn, struct turn_call *held)
             (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
         .session = turn->config->session,
+        .project = turn->config->project,
         .turn = turn->number,
         .prompt = turn->prompt,
         .text = state->final_text ? state->final_text : "",
@@ -406,6 +431,7 @@ void turn_end(struct turn *turn, const char *status)
         return;
     turn->ending = true;
     turn->status = turn->skipped && strcmp(status, "done") == 0 ? "budget" : status;
+    turn_drop_undo_note(turn);
     turn_stop_asking(turn);
     loop_timer_stop(turn->config->loop, &turn->deadline_timer);
     call_states_close_writes(&turn->tally.trace);

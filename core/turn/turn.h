@@ -9,7 +9,8 @@
  *    compaction.c   shorten the conversation near the context ceiling
  *    resume.c       rebuild and continue a turn that a recording left unfinished
  *    gates.c        pause at a gate, and what the screen may see there
- *    undo.c         restore a checkpoint; keys for programs
+ *    undo.c         undo and redo writes
+ *    process_input.c  keys for programs
  *
  * A turn is a chain of continuations on the loop: each function does its part, starts what takes time, and returns;
  * the result calls the next function. */
@@ -24,6 +25,7 @@
 #include "prepare.h"
 #include "tally.h"
 #include "tools/tool.h"
+#include "undo.h"
 #include "waves.h"
 
 struct turn;
@@ -73,6 +75,7 @@ struct turn {
     struct tally tally;
     struct preparation preparation;
     struct message_list messages;
+    bool noted;                /* the last message is about undone writes, and was not sent yet */
     const struct tool **tools; /* offered to the model */
     size_t tool_count;
 
@@ -157,6 +160,11 @@ struct engine {
     struct turn *left; /* the turn that the recording left unfinished */
     struct turn *late; /* finished turns with threads that have not returned */
     struct undo *undo;
+    struct undo_notes untold; /* for the next request to the model */
+    struct undo_repeat {
+        int64_t turn, step;
+        void (*then)(struct engine *engine);
+    } repeat; /* where a run that repeats a recording is, and how it continues after the undos of that place */
     uint32_t left_programs;          /* in a resumed recording: how many programs had started */
     struct gate_redaction *redacted; /* the hold as the screen may show it, without secrets */
     struct models models;
@@ -188,6 +196,10 @@ uint64_t engine_next_ask(struct engine *engine);
 /* Notes that a write was denied because no user can answer: which one, and the reason. */
 void engine_note_refused(struct engine *engine, const char *write);
 void engine_question_revised(struct engine *engine);
+/* Remembers a write.undone or write.redone for the next request, and lets the running turn read the files again. */
+void engine_restored(struct engine *engine, const struct event *event);
+/* Repeats the undos and redos that the recording has up to this place, then calls `then`. False: there are none. */
+bool engine_repeat_undos(struct engine *engine, int64_t turn, int64_t step, void (*then)(struct engine *engine));
 void engine_turn_finished(struct engine *engine, struct turn *turn);
 void engine_turn_freed(struct engine *engine, struct turn *turn);
 
@@ -276,15 +288,14 @@ void turn_release(struct turn *turn, const char *by);
 /* Releases all holds, because the turn was canceled. Each continuation must check for that first. */
 void turn_release_all(struct turn *turn, const char *by);
 
-/* undo.c */
-struct undo;
-/* Restores a checkpoint, as a write with a checkpoint of its own. Emits write.undone, or a workspace.op event with
- * the reason it failed; then calls `ended`. */
-struct undo *undo_start(struct engine *engine, const struct engine_config *config, int64_t turn, const char *checkpoint,
-                        void (*ended)(struct engine *engine));
+/* undo.c; its header is undo.h */
 /* The paths of a change set, borrowed from it. */
 struct event_strs turn_list_paths(struct arena *arena, const struct change_set *set);
+/* Puts the message about undone writes at the end of the turn's messages, or takes it back until the next request. */
+void turn_note_undone(struct turn *turn);
+void turn_drop_undo_note(struct turn *turn);
 
+/* process_input.c */
 /* Types into a program: records the input first, then passes it on. Refused while the turn runs, because input from
  * the user and the model at the same time makes the output useless to both. */
 int process_input_write(struct engine *engine, const struct engine_config *config, const struct intent *intent,

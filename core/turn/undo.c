@@ -1,12 +1,102 @@
-/* Undoes a write, and passes the user's keys to programs.
+/* Undoes and redoes writes (undo.h).
  *
- * An undo is a write: it saves a checkpoint of the bytes it replaces, so it can be undone too. */
+ * Steps: save what is there now (pool) → record that checkpoint → restore the old bytes (pool) → record what happened.
+ */
 
+#include "undo.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "tools/checkpoint.h"
 #include "turn.h"
-#include "workspace/program_control.h"
 #include <string.h>
+
+/* ---- which write ---- */
+
+bool undo_possible(const struct session_question *ask, bool redo)
+{
+    return ask->applied_seq && (redo ? ask->undone_seq && ask->redo : !ask->undone_seq && ask->checkpoint);
+}
+
+/* Whether the write has this file. Of many files the fold knows the first ones. */
+static bool has_path(const struct session_question *ask, const char *path)
+{
+    size_t len = strlen(path);
+    for (const char *at = ask->paths, *hit; len && (hit = strstr(at, path)); at = hit + 1)
+        if ((hit == ask->paths || (hit - ask->paths > 1 && strncmp(hit - 2, ", ", 2) == 0)) &&
+            (!hit[len] || strncmp(hit + len, ", ", 2) == 0))
+            return true;
+    return false;
+}
+
+/* The write that was made, or undone, last; of this path unless it is NULL. */
+static uint32_t find_newest(const struct session *session, const char *path, bool redo)
+{
+    uint32_t newest = SESSION_NONE, newest_seq = 0;
+    for (uint32_t row = 0; row < session->ask_count; row++) {
+        const struct session_question *ask = &session->asks[row];
+        uint32_t seq = redo ? ask->undone_seq : ask->applied_seq;
+        if (!undo_possible(ask, redo) || seq <= newest_seq || (path && !has_path(ask, path)))
+            continue;
+        newest = row;
+        newest_seq = seq;
+    }
+    return newest;
+}
+
+/* The write of the call with this number. Only its last question can have been applied. */
+static uint32_t find_call(const struct session *session, const char *number, struct err *err)
+{
+    uint64_t call = strtoull(number, NULL, 10);
+    if (call < 1 || call > session->call_count) {
+        err_set(err, "unknown call #%.20s", number);
+        return SESSION_NONE;
+    }
+    uint32_t row = session->calls[call - 1].ask;
+    if (row != SESSION_NONE && session->asks[row].applied_seq)
+        return row;
+    err_set(err, "call #%.20s wrote nothing", number);
+    return SESSION_NONE;
+}
+
+static bool is_number(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789")] && strlen(text) < 10;
+}
+
+uint32_t undo_find(const struct session *session, const char *what, bool redo, struct err *err)
+{
+    bool call = what && (*what == '#' || is_number(what)), checkpoint = what && strncmp(what, "cp_", 3) == 0;
+    const char *number = call && *what == '#' ? what + 1 : what;
+    uint32_t row = SESSION_NONE;
+    if (call && is_number(number)) {
+        if ((row = find_call(session, number, err)) == SESSION_NONE)
+            return row;
+    } else if (checkpoint && (row = session_find_checkpoint(session, what)) == SESSION_NONE) {
+        err_set(err, "unknown checkpoint %.40s", what);
+        return row;
+    } else if (row == SESSION_NONE) {
+        row = find_newest(session, what, redo);
+        if (row == SESSION_NONE)
+            err_set(err,
+                    what ? "no write to %s: \"%.100s\" (give a call like #3, a path, or a checkpoint like cp_3)"
+                         : "no write to %s",
+                    redo ? "redo" : "undo", what);
+        return row;
+    }
+    const struct session_question *ask = &session->asks[row];
+    if (undo_possible(ask, redo))
+        return row;
+    if (redo)
+        err_set(err, "%.40s is not undone, so there is nothing to redo", what);
+    else if (ask->undone_seq)
+        err_set(err, "%.40s is undone already (redo brings it back)", what);
+    else
+        err_set(err, "%.40s was written without a checkpoint, so it cannot be undone", what);
+    return SESSION_NONE;
+}
+
+/* ---- restoring ---- */
 
 struct undo {
     struct loop_work work;
@@ -14,8 +104,9 @@ struct undo {
     const struct engine_config *config;
     int64_t turn;
     int64_t started_us;
+    bool redo;
     char *checkpoint; /* the checkpoint to restore */
-    char *kept;       /* the checkpoint of the undo itself */
+    char *kept;       /* the checkpoint of what it replaces */
     struct change_set *changes;
     struct err err;
     bool failed;
@@ -27,21 +118,36 @@ static int record_undo(struct undo *undo, struct event event)
     return engine_record(undo->engine, undo->turn, &event, 1);
 }
 
+static void record_failure(struct undo *undo)
+{
+    int64_t elapsed_us = loop_now_us(undo->config->loop) - undo->started_us;
+    record_undo(undo, (struct event){.type = EVENT_WORKSPACE_OP,
+                                     .workspace_op = {.op = undo->redo ? "redo" : "undo",
+                                                      .elapsed_ms = elapsed_us / 1000,
+                                                      .error = undo->err.text}});
+}
+
+static void record_success(struct undo *undo)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event_strs paths = turn_list_paths(&arena, undo->changes);
+    struct event undone = {.type = EVENT_WRITE_UNDONE,
+                           .write_undone = {.checkpoint = undo->checkpoint, .paths = paths}};
+    struct event redone = {.type = EVENT_WRITE_REDONE,
+                           .write_redone = {.checkpoint = undo->checkpoint, .paths = paths}};
+    const struct event *event = undo->redo ? &redone : &undone;
+    if (record_undo(undo, *event) == 0)
+        engine_restored(undo->engine, event);
+}
+
 static void finish_undo(struct undo *undo)
 {
     struct engine *engine = undo->engine;
     void (*ended)(struct engine *) = undo->ended;
-    CLEANUP(arena) struct arena arena = ARENA_INIT;
-    if (undo->failed) {
-        int64_t elapsed_us = loop_now_us(undo->config->loop) - undo->started_us;
-        record_undo(undo, (struct event){.type = EVENT_WORKSPACE_OP,
-                                         .workspace_op = {
-                                             .op = "undo", .elapsed_ms = elapsed_us / 1000, .error = undo->err.text}});
-    } else {
-        record_undo(undo, (struct event){.type = EVENT_WRITE_UNDONE,
-                                         .write_undone = {.checkpoint = undo->checkpoint,
-                                                          .paths = turn_list_paths(&arena, undo->changes)}});
-    }
+    if (undo->failed)
+        record_failure(undo);
+    else
+        record_success(undo);
     change_set_free(undo->changes);
     free(undo->checkpoint);
     free(undo->kept);
@@ -91,94 +197,80 @@ static void undo_saved(struct loop_work *work)
     loop_work_start(undo->config->loop, &undo->work, undo->failed ? discard_undo : commit_undo, undo_committed);
 }
 
-struct undo *undo_start(struct engine *engine, const struct engine_config *config, int64_t turn, const char *checkpoint,
-                        void (*ended)(struct engine *engine))
+struct undo *undo_start(struct engine *engine, const struct engine_config *config, int64_t turn, uint32_t row,
+                        bool redo, void (*ended)(struct engine *engine))
 {
+    const struct session *session = engine_session(engine);
+    const struct session_question *ask = &session->asks[row];
     struct undo *undo = xcalloc(1, sizeof(*undo));
     undo->engine = engine;
     undo->config = config;
     undo->turn = turn;
     undo->started_us = loop_now_us(config->loop);
-    undo->checkpoint = xstrdup(checkpoint);
+    undo->redo = redo;
+    undo->checkpoint = xstrdup(session_name(session, redo ? ask->redo : ask->checkpoint));
     undo->ended = ended;
     loop_work_start(config->loop, &undo->work, save_undo, undo_saved);
     return undo;
 }
 
-/* ---- process input ---- */
+/* ---- telling the model ---- */
 
-/* Implements program_control.h for the engine. The fold is checked before the runtime, because a resumed session
- * lists programs that no process runs any more. */
-
-static int find_running(const struct engine *engine, const struct engine_config *config, const char *program,
-                        struct err *err)
+void undo_notes_release(struct undo_notes *notes)
 {
-    const struct session *session = engine_session(engine);
-    uint32_t row = session_find_program(session, program);
-    if (row == SESSION_NONE)
-        return err_set(err, "unknown program %.40s", program && *program ? program : "without a name");
-    if (!session_program_running(session, row))
-        return err_set(err, "program %.40s has ended", program);
-    if (!config->programs)
-        return err_set(err, "this session runs no programs");
-    return 0;
+    for (size_t i = 0; i < notes->count; i++)
+        free(notes->items[i].text);
+    free(notes->items);
+    *notes = (struct undo_notes){0};
 }
 
-static bool goes_on_by_itself(const struct engine *engine)
+/* Paths are written as JSON: a name may hold anything, also a line break. */
+static char *note_text(const struct session *session, uint32_t row, const struct event_strs *paths, bool redone)
 {
-    struct held_view held;
-    return engine_turn_running(engine) && !engine_question(engine) && !engine_held(engine, &held);
-}
-
-/* The text for the journal. A line that the terminal does not echo (a password) is hidden. A single key
- * (Ctrl-C) is recorded verbatim. */
-static const char *recorded(struct program_control *control, const char *program, const char *text)
-{
-    bool key = (unsigned char)text[0] < ' ' && !text[1];
-    return !key && control->hides(control, program) ? PROGRAM_INPUT_HIDDEN : text;
-}
-
-int process_input_write(struct engine *engine, const struct engine_config *config, const struct intent *intent,
-                        struct err *err)
-{
-    const char *program = intent->program_input.program, *text = intent->program_input.text;
-    struct program_control *control = config->programs;
-    if (find_running(engine, config, program, err) < 0)
-        return -1;
-    if (!text || !*text)
-        return err_set(err, "nothing was typed");
-    if (goes_on_by_itself(engine))
-        return err_set(err, "the agent is running; pause the turn, then type");
-    if (control->ready(control, program, err) < 0)
-        return -1;
-    if (emit(engine_emitter(engine),
-             &(struct event){
-                 .type = EVENT_PROGRAM_INPUT,
-                 .program_input = {.program = program, .text = recorded(control, program, text), .by = "key"}}) < 0)
-        return err_set(err, "%s", engine_failed(engine));
-    control->write(control, program, text, strlen(text));
-    return 0;
-}
-
-int process_input_kill(struct engine *engine, const struct engine_config *config, const struct intent *intent,
-                       struct err *err)
-{
-    const char *program = intent->program_kill.program;
-    if (find_running(engine, config, program, err) < 0)
-        return -1;
-    return config->programs->kill(config->programs, program, err);
-}
-
-void process_input_end_left(struct engine *engine, uint32_t count)
-{
-    const struct session *session = engine_session(engine);
-    for (uint32_t row = 0; row < count && row < session->program_count; row++) {
-        const char *program = session_name(session, session->programs[row].id);
-        struct event event = {
-            .type = EVENT_PROGRAM_ENDED,
-            .program_ended = {.program = program, .exit_code = EVENT_NULL_INT, .why = "ended with its session"}};
-        if (session_program_running(session, row) && session_find_program(session, program) == row &&
-            emit(engine_emitter(engine), &event) < 0)
-            return;
+    struct strbuf text = STRBUF_INIT;
+    uint32_t call = session->asks[row].call;
+    strbuf_addf(&text, "- %s: %s of ", redone ? "redone" : "undone",
+                call == SESSION_NONE ? "the write" : session_name(session, session->calls[call].tool));
+    for (size_t i = 0; i < paths->count; i++) {
+        const char *path = paths->items[i] ? paths->items[i] : "";
+        strbuf_addstr(&text, i ? ", " : "");
+        json_write_str(&text, path, strlen(path), JSON_COMPACT);
     }
+    strbuf_addstr(&text, redone ? "; its change is in place again\n" : "; its change is gone\n");
+    return strbuf_detach(&text, NULL);
+}
+
+void undo_notes_add(struct undo_notes *notes, const struct session *session, const struct event *event)
+{
+    bool redo = event->type == EVENT_WRITE_REDONE;
+    if (!redo && event->type != EVENT_WRITE_UNDONE)
+        return;
+    const struct event_strs *paths = redo ? &event->write_redone.paths : &event->write_undone.paths;
+    uint32_t row =
+        session_find_checkpoint(session, redo ? event->write_redone.checkpoint : event->write_undone.checkpoint);
+    if (row == SESSION_NONE)
+        return;
+    for (size_t i = 0; i < notes->count; i++) {
+        if (notes->items[i].row != row)
+            continue;
+        free(notes->items[i].text);
+        memmove(&notes->items[i], &notes->items[i + 1], (--notes->count - i) * sizeof(*notes->items));
+        return;
+    }
+    GROW(notes->items, notes->count, notes->room);
+    notes->items[notes->count++] =
+        (struct undo_note){row, note_text(session, row, paths, !session->asks[row].undone_seq)};
+}
+
+bool undo_notes_write(const struct undo_notes *notes, struct message_list *to)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    if (!notes->count)
+        return false;
+    strbuf_addstr(&text, "The user changed which of your writes stand:\n");
+    for (size_t i = 0; i < notes->count; i++)
+        strbuf_addstr(&text, notes->items[i].text);
+    strbuf_addstr(&text, "Read these files again before you rely on their content.\n");
+    message_list_add(to, ROLE_SYSTEM, text.buf)->meaning = "undo";
+    return true;
 }

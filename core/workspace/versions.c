@@ -3,6 +3,7 @@
 #include "versions.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "mime.h"
@@ -97,25 +98,41 @@ int versions_parse_ref(const char *ref, char **name, int64_t *version, struct er
 
 /* ---- on disk ---- */
 
-/* Artifacts on disk. Each name has a folder, named by the digest of the name, because names may contain anything;
- * the file `name` in it has the plain name. A version is the file `<number>`: the type, a NUL, the content. It is
- * written to a temporary file and then linked to the first free number. So a version is complete or absent, and two
- * programs that save at once get two versions. */
+/* Artifacts on disk: projects/<project>/<name>/<number>. Project and name are digests, because both may contain
+ * anything; the files `project` and `name` beside them have the plain texts. Before there were projects, the folder of
+ * a name was directly in the base. A version is the file `<number>`: the type, a NUL, the content. It is written to a
+ * temporary file and then linked to the first free number. So a version is complete or absent, and two programs that
+ * save at once get two versions. */
 
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
 
+#define DIGEST_CHARS 32
+
 struct disk {
     struct versions base;
-    char *folder;
+    char *folder; /* of the project */
+    char *project;
 };
+
+static char *folder_named(const char *in, const char *name)
+{
+    char digest[HASH_SHA256_HEX];
+    hash_sha256(name, strlen(name), digest);
+    return xasprintf("%s/%.*s", in, DIGEST_CHARS, digest);
+}
 
 static char *folder_of(const struct versions *self, const char *name)
 {
-    const struct disk *d = CONTAINER_OF(self, struct disk, base);
-    char digest[HASH_SHA256_HEX];
-    hash_sha256(name, strlen(name), digest);
-    return xasprintf("%s/%.32s", d->folder, digest);
+    return folder_named(CONTAINER_OF(self, struct disk, base)->folder, name);
+}
+
+/* Writes the plain text of a folder's name, once. */
+static int label(const char *folder, const char *file, const char *text, struct err *err)
+{
+    CLEANUP(free) char *path = xasprintf("%s/%s", folder, file);
+    struct stat st;
+    return stat(path, &st) < 0 ? file_replace(path, text, strlen(text), FILE_MODE, err) : 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -197,11 +214,11 @@ static int write_version(int dir, const void *bytes, size_t len, const char *mim
 static int disk_save(struct versions *self, const char *name, const void *bytes, size_t len, const char *mime,
                      int64_t *version, struct err *err)
 {
-    CLEANUP(free) char *folder = folder_of(self, name), *label = xasprintf("%s/name", folder);
-    struct stat st;
+    const struct disk *d = CONTAINER_OF(self, struct disk, base);
+    CLEANUP(free) char *folder = folder_of(self, name);
     if (file_mkdirs(folder, FOLDER_MODE, err) < 0 || newest(self, name, version, err) < 0)
         return -1;
-    if (stat(label, &st) < 0 && file_replace(label, name, strlen(name), FILE_MODE, err) < 0)
+    if (label(d->folder, "project", d->project, err) < 0 || label(folder, "name", name, err) < 0)
         return -1;
     ++*version;
     CLEANUP(fd) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,15 +265,54 @@ static void disk_free(struct versions *self)
 {
     struct disk *d = CONTAINER_OF(self, struct disk, base);
     free(d->folder);
+    free(d->project);
     free(d);
 }
 
 static const struct versions_ops disk_ops = {disk_save, disk_load, disk_list, disk_remove, disk_free};
 
-struct versions *versions_on_disk(const char *folder)
+struct versions *versions_on_disk(const char *folder, const char *project)
 {
     struct disk *d = xcalloc(1, sizeof(*d));
+    CLEANUP(free) char *projects = xasprintf("%s/projects", folder);
     d->base.ops = &disk_ops;
-    d->folder = xstrdup(folder);
+    d->folder = folder_named(projects, project);
+    d->project = xstrdup(project);
     return &d->base;
+}
+
+/* ---- older than projects ---- */
+
+/* The newest change in the folder of a name; INT64_MAX if it is no such folder. */
+static int64_t changed_us(const char *folder)
+{
+    CLEANUP(free) char *name = xasprintf("%s/name", folder);
+    struct stat st;
+    int64_t newest_us = 0;
+    DIR *dir = lstat(name, &st) == 0 && S_ISREG(st.st_mode) ? opendir(folder) : NULL;
+    if (!dir)
+        return INT64_MAX;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+            st.st_mtim.tv_sec * INT64_C(1000000) > newest_us)
+            newest_us = st.st_mtim.tv_sec * INT64_C(1000000);
+    closedir(dir);
+    return newest_us;
+}
+
+void versions_remove_old(const char *folder, int64_t now_us)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        CLEANUP(free) char *path = xasprintf("%s/%s", folder, entry->d_name);
+        struct err err = ERR_INIT;
+        if (strlen(entry->d_name) != DIGEST_CHARS || strspn(entry->d_name, "0123456789abcdef") != DIGEST_CHARS)
+            continue;
+        int64_t kept_us = changed_us(path);
+        if (kept_us < now_us - VERSIONS_OLD_DAYS * INT64_C(86400000000) && file_remove_tree(path, &err) < 0)
+            log_warn("cannot remove the old artifact %s: %s", path, err.text);
+    }
+    closedir(dir);
 }

@@ -1,5 +1,6 @@
 #pragma once
-/* Versioned artifacts: named files that outlive their workspace. Each save adds a version, counting from 0.
+/* Versioned artifacts: named files that outlive their workspace. Each save adds a version, counting from 0. A name
+ * belongs to its project: the same name of another project is another artifact.
  *
  * Outputs that were too long for the model are different (tools/artifact.h): they have no versions, and a time to
  * live.
@@ -31,8 +32,12 @@ struct versions {
     const struct versions_ops *ops;
 };
 
-/* Stores below `folder`, which the first save creates. */
-struct versions *versions_on_disk(const char *folder);
+/* Stores the artifacts of a project below `folder`, which the first save creates. */
+struct versions *versions_on_disk(const char *folder, const char *project);
+/* Removes artifacts below `folder` that are older than projects, once they have not changed for VERSIONS_OLD_DAYS.
+ * Nothing else reads them. Blocks. */
+void versions_remove_old(const char *folder, int64_t now_us);
+#define VERSIONS_OLD_DAYS 30
 void versions_free(struct versions *versions);
 
 /* Saves the bytes as the next version. A blank type means application/octet-stream. `versions` NULL is an error. */

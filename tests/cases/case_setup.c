@@ -179,7 +179,7 @@ void case_do_set(struct case_run *run, struct words *words)
         run->in_file = true;
     } else if (strcmp(name, "store") == 0 && strcmp(value, "memory") == 0) {
         config->store = store_open(":memory:", NULL);
-        config->hooks = finalize_store_hooks(config->store);
+        config->hooks = finalize_store_hooks(config->store, true);
     } else {
         case_fail(run, "there is nothing to set called %s, or it cannot be %s", name, value);
     }

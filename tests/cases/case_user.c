@@ -149,14 +149,15 @@ static const struct {
     size_t least, most;
     enum intent_type type;
 } wishes[] = {
-    {"prompt", 1, 1, INTENT_START},        {"step", 0, 0, INTENT_STEP},         {"step-over", 0, 0, INTENT_STEP_WAVE},
-    {"continue", 0, 0, INTENT_CONTINUE},   {"pause", 0, 0, INTENT_PAUSE},       {"cancel", 0, 0, INTENT_CANCEL},
-    {"break", 1, 1, INTENT_BREAK},         {"unbreak", 1, 1, INTENT_UNBREAK},   {"arm", 1, 1, INTENT_ENABLE_BREAK},
-    {"disarm", 1, 1, INTENT_ENABLE_BREAK}, {"edit", 2, 2, INTENT_EDIT},         {"extend", 2, 2, INTENT_EXTEND},
-    {"undo", 0, 1, INTENT_UNDO},           {"attend", 0, 0, INTENT_TOUCH},      {"serial", 1, 1, INTENT_SERIAL},
-    {"allow", 1, 2, INTENT_ALLOW},         {"revoke", 1, 2, INTENT_ALLOW},      {"end-session", 0, 0, INTENT_END},
-    {"model", 1, 1, INTENT_MODEL},         {"go-on", 0, 0, INTENT_RESUME_TURN}, {"yes", 0, 0, INTENT_ANSWER},
-    {"no", 0, 0, INTENT_ANSWER},           {"keep", 0, 0, INTENT_ANSWER},       {"edited", 0, 0, INTENT_ANSWER},
+    {"prompt", 1, 1, INTENT_START},        {"step", 0, 0, INTENT_STEP},       {"step-over", 0, 0, INTENT_STEP_WAVE},
+    {"continue", 0, 0, INTENT_CONTINUE},   {"pause", 0, 0, INTENT_PAUSE},     {"cancel", 0, 0, INTENT_CANCEL},
+    {"break", 1, 1, INTENT_BREAK},         {"unbreak", 1, 1, INTENT_UNBREAK}, {"arm", 1, 1, INTENT_ENABLE_BREAK},
+    {"disarm", 1, 1, INTENT_ENABLE_BREAK}, {"edit", 2, 2, INTENT_EDIT},       {"extend", 2, 2, INTENT_EXTEND},
+    {"undo", 0, 1, INTENT_UNDO},           {"redo", 0, 1, INTENT_REDO},       {"attend", 0, 0, INTENT_TOUCH},
+    {"serial", 1, 1, INTENT_SERIAL},       {"allow", 1, 2, INTENT_ALLOW},     {"revoke", 1, 2, INTENT_ALLOW},
+    {"end-session", 0, 0, INTENT_END},     {"model", 1, 1, INTENT_MODEL},     {"go-on", 0, 0, INTENT_RESUME_TURN},
+    {"yes", 0, 0, INTENT_ANSWER},          {"no", 0, 0, INTENT_ANSWER},       {"keep", 0, 0, INTENT_ANSWER},
+    {"edited", 0, 0, INTENT_ANSWER},
 };
 
 static struct intent intent_of(struct case_run *run, size_t wish, struct words *words)
@@ -192,7 +193,8 @@ static struct intent intent_of(struct case_run *run, size_t wish, struct words *
             intent.extend.share = case_number(run, second);
         break;
     case INTENT_UNDO:
-        intent.undo.checkpoint = first;
+    case INTENT_REDO:
+        intent.undo.what = first;
         break;
     case INTENT_SERIAL:
         intent.serial.on = case_truth(run, first);

@@ -120,6 +120,7 @@ case_allow() {
 case_undo() {
     begin undo 120x40
     run_write
+    cp -r "$home/ws" "$home/before"
     keys y
     sees 'That is all I had to do.'
     escape
@@ -128,6 +129,28 @@ case_undo() {
     keys y
     file_has "$home/rec.jsonl" 'write.undone'
     check "the old bytes are back" grep -qx 3 "$home/ws/numbers"
+    sees 'Undone: numbers. Press u to redo.'
+    keys u
+    sees 'Redo #1 write_file numbers'
+    keys y
+    file_has "$home/rec.jsonl" 'write.redone'
+    sees 'Redone: numbers. Press u to undo.'
+    check "the new bytes are back" grep -qx three "$home/ws/numbers"
+    typed ':undo numbers'
+    keys Enter
+    sees 'Undo #1 write_file numbers'
+    keys y
+    file_has "$home/ws/numbers" 3
+    sees 'undone'
+    keys q
+    sees 'status=0'
+    XDG_DATA_HOME=$home/data "$program" sessions >"$home/list"
+    check "the list says so" grep -q ' 1, 1 undone ' "$home/list"
+    XDG_DATA_HOME=$home/data "$program" sessions --json >"$home/list"
+    check "and as JSON" grep -q '"writes":1,"undone":1' "$home/list"
+    check "a run that repeats it agrees" "$program" replay --check --workspace "$home/before" "$home/rec.jsonl"
+    "$program" replay --execute --headless --workspace "$home/before" "$home/rec.jsonl" >"$home/again.jsonl" 2>&1
+    check "it undoes, redoes and undoes" test "$(grep -c '"type":"write.\(un\|re\)done"' "$home/again.jsonl")" -eq 3
 }
 
 case_ask_timeout() {

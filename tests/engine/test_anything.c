@@ -216,7 +216,7 @@ static struct intent random_intent(struct chaos *chaos)
     case 8:
         return answer_intent(chaos, engine_question(chaos->rig.engine));
     case 9:
-        return (struct intent){.type = INTENT_UNDO, .undo = {.checkpoint = chance(chaos, 50) ? "cp_1" : NULL}};
+        return (struct intent){.type = INTENT_UNDO, .undo = {.what = chance(chaos, 50) ? "cp_1" : NULL}};
     default:
         return (struct intent){.type = ONE_OF(chaos, plain)};
     }

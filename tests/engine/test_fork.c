@@ -259,6 +259,35 @@ TEST(turn_that_lost_calls_to_a_limit_is_not_done_after_a_resume)
     rich_turn_release(&rich);
 }
 
+/* The old bytes are with the session that was forked. An undo in the fork must not take its own for them. */
+TEST(fork_does_not_undo_with_the_checkpoint_of_another_write)
+{
+    static const char recorded[] = BEGINNING ASKED
+        "{\"seq\":6,\"t\":0,\"turn\":1,\"type\":\"write.proposed\",\"call\":\"w\",\"ask\":\"a1\","
+        "\"files\":[{\"path\":\"a.txt\"}]}\n"
+        "{\"seq\":7,\"t\":0,\"turn\":1,\"type\":\"write.decided\",\"ask\":\"a1\",\"decision\":\"approved\","
+        "\"by\":\"key\"}\n"
+        "{\"seq\":8,\"t\":0,\"turn\":1,\"type\":\"checkpoint.saved\",\"checkpoint\":\"cp_1\",\"call\":\"w\","
+        "\"paths\":[\"a.txt\"]}\n"
+        "{\"seq\":9,\"t\":0,\"turn\":1,\"type\":\"write.applied\",\"call\":\"w\","
+        "\"files\":[{\"path\":\"a.txt\"}]}\n";
+    struct rich_turn rich;
+    CLEANUP(free) char *kept = NULL;
+    resume(&rich, recorded, sizeof(recorded) - 1);
+    fake_answer_call(fake_provider_answer(rich.rig.model), "v", "write_file", "{\"path\":\"b.txt\",\"content\":\"b\"}");
+    rich.rig.answer = turn_rig_say_yes;
+    turn_check_do(&rich.rig, INTENT_RESUME_TURN);
+    assert_string_equal(turn_rig_event(&rich.rig, EVENT_CHECKPOINT_SAVED, 0)->checkpoint_saved.checkpoint, "cp_2");
+    turn_rig_submit(&rich.rig, &(struct intent){.type = INTENT_UNDO, .undo = {"#2"}});
+    turn_rig_run(&rich.rig);
+    assert_int_equal(turn_rig_count(&rich.rig, EVENT_WRITE_UNDONE), 0);
+    assert_string_equal(turn_rig_event(&rich.rig, EVENT_WORKSPACE_OP, 0)->workspace_op.error,
+                        "the old bytes (cp_1) are not here; another session saved them");
+    kept = turn_rig_read(&rich.rig, "b.txt");
+    assert_string_equal(kept, "b");
+    rich_turn_release(&rich);
+}
+
 TEST(new_prompt_abandons_the_open_turn)
 {
     static const char recorded[] = BEGINNING ASKED;

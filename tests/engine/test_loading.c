@@ -69,8 +69,9 @@ TEST(memory_and_context_are_loaded_side_by_side)
     struct err err = ERR_INIT;
     turn_rig_init(&rig);
     rig.config.store = store_open(":memory:", &err);
+    rig.config.project = "/p";
     assert_non_null(rig.config.store);
-    assert_int_equal(store_memory_add(rig.config.store, "s", "the parser lives in parse.c", 1, &err), 0);
+    assert_int_equal(store_memory_add(rig.config.store, "/p", "s", "the parser lives in parse.c", 1, &err), 0);
     turn_rig_file(&rig, "parse.c", "int parse(void);\n");
     turn_rig_open(&rig);
     fake_provider_answer(rig.model)->text = "ok";

@@ -30,6 +30,102 @@ TEST(replay_on_the_same_files_does_not_diverge)
     made_release(&made);
 }
 
+static void restore(struct turn_rig *rig, enum intent_type type)
+{
+    turn_rig_submit(rig, &(struct intent){.type = type});
+    turn_rig_run(rig);
+}
+
+/* Each turn reads what the undo before it left. So a run that skips one departs at the read. */
+TEST(undos_between_turns_are_repeated)
+{
+    struct made made;
+    struct again again;
+    made_init(&made);
+    made.rig.answer = turn_rig_say_yes;
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"B\\n\"}");
+    replay_answer(&made.rig)->text = "one";
+    fake_answer_call(replay_answer(&made.rig), "r", "read_file", "{\"path\":\"a.txt\"}");
+    replay_answer(&made.rig)->text = "two";
+    fake_answer_call(replay_answer(&made.rig), "r", "read_file", "{\"path\":\"a.txt\"}");
+    replay_answer(&made.rig)->text = "three";
+    turn_rig_turn(&made.rig, "write");
+    restore(&made.rig, INTENT_UNDO);
+    turn_rig_turn(&made.rig, "read");
+    restore(&made.rig, INTENT_REDO);
+    turn_rig_turn(&made.rig, "read it again");
+    restore(&made.rig, INTENT_UNDO);
+    turn_check_do(&made.rig, INTENT_END);
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_int_equal(turn_rig_count(&again.rig, EVENT_WRITE_UNDONE), 2);
+    assert_int_equal(turn_rig_count(&again.rig, EVENT_WRITE_REDONE), 1);
+    CLEANUP(free) char *left = turn_rig_read(&again.rig, "a.txt");
+    assert_string_equal(left, "A\n");
+    again_release(&again);
+    made_release(&made);
+}
+
+TEST(undo_within_a_turn_is_repeated_before_the_request_that_followed_it)
+{
+    struct made made;
+    struct again again;
+    made_init(&made);
+    made.rig.answer = turn_rig_say_yes;
+    made.rig.config.interactive = true;
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"B\\n\"}");
+    fake_answer_call(replay_answer(&made.rig), "r", "read_file", "{\"path\":\"a.txt\"}");
+    replay_answer(&made.rig)->text = "over";
+    turn_rig_submit(&made.rig, &(struct intent){.type = INTENT_BREAK, .breakpoint = {"gate=model"}});
+    turn_rig_turn(&made.rig, "write");
+    restore(&made.rig, INTENT_CONTINUE);
+    restore(&made.rig, INTENT_UNDO);
+    restore(&made.rig, INTENT_CONTINUE);
+    restore(&made.rig, INTENT_CONTINUE);
+    assert_int_equal(turn_rig_count(&made.rig, EVENT_TURN_FINISHED), 1);
+    turn_check_do(&made.rig, INTENT_END);
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    assert_int_equal(turn_rig_count(&again.rig, EVENT_WRITE_UNDONE), 1);
+    again_release(&again);
+    made_release(&made);
+}
+
+/* Older recordings redo with write.undone, from the checkpoint that the undo saved. */
+TEST(redo_of_an_older_recording_is_repeated)
+{
+    struct made made;
+    struct again again;
+    made_init(&made);
+    made.rig.answer = turn_rig_say_yes;
+    turn_check_open(&made.rig, made.path);
+    fake_answer_call(replay_answer(&made.rig), "w", "write_file", "{\"path\":\"a.txt\",\"content\":\"B\\n\"}");
+    replay_answer(&made.rig)->text = "one";
+    turn_rig_turn(&made.rig, "write");
+    restore(&made.rig, INTENT_UNDO);
+    restore(&made.rig, INTENT_REDO);
+    turn_check_do(&made.rig, INTENT_END);
+    CLEANUP(free) char *text = scratch_read(&made.rig.scratch, "recorded.jsonl", NULL);
+    char *word = strstr(text, "write.redone");
+    assert_non_null(word);
+    memcpy(word, "write.undone", strlen("write.undone"));
+    scratch_write(&made.rig.scratch, "recorded.jsonl", text);
+    again_init(&again, made.path);
+    again_copy_files(&again);
+    again_run(&again);
+    again_check_none(&again);
+    CLEANUP(free) char *left = turn_rig_read(&again.rig, "a.txt");
+    assert_string_equal(left, "B\n");
+    again_release(&again);
+    made_release(&made);
+}
+
 TEST(recording_is_not_changed)
 {
     struct made made;

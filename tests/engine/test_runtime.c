@@ -107,7 +107,7 @@ RUNTIME_TEST(a_flood_is_kept_whole)
         assert_string_equal(runtime_rig_of(&rig, *call, "truncated"), "true");
         assert_string_equal(runtime_rig_of(&rig, *call, "total_bytes"), "6888896");
         const char *id = runtime_rig_of(&rig, *call, "artifact") + strlen("artifact://");
-        assert_true(artifact_store_get(rig.turn.config.artifacts, id, &whole));
+        assert_true(artifact_store_get(rig.turn.config.artifacts, "rig", id, &whole));
         assert_int_equal(whole.len, 6888896);
         assert_string_equal(whole.buf + whole.len - 15, "999999\n1000000\n");
     }

@@ -5,6 +5,7 @@
 #include "support/event_json.h"
 #include "support/runtime_rig.h"
 #include "support/test.h"
+#include "tools/artifact.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -194,12 +195,22 @@ RUNTIME_TEST(a_long_output_is_an_artifact)
     runtime_rig_call(&rig, "c6", "workspace_exec",
                      "{\"command\":\"cmp work/bare work/staged && tail -1 work/staged; ls work/inputs\"}");
     runtime_rig_call(&rig, "c7", "stage_input", "{\"from\":\"artifact://art_0123456789abcdef\"}");
+    /* That of another session cannot. */
+    struct artifact *other = artifact_store_put(rig.turn.config.artifacts, "other", "t", "not yours", 9);
+    assert_non_null(other);
+    CLEANUP(free) char *load_other = xasprintf("{\"ref\":\"artifact://%s\"}", other->id);
+    CLEANUP(free) char *stage_other = xasprintf("{\"from\":\"artifact://%s\"}", other->id);
+    runtime_rig_call(&rig, "c8", "load_artifact", load_other);
+    runtime_rig_call(&rig, "c9", "stage_input", stage_other);
+    artifact_free(other);
     runtime_rig_turn(&rig);
     assert_int_equal(strncmp(runtime_rig_of(&rig, "c2", "content"), "1\n2\n", 4), 0);
     assert_string_equal(runtime_rig_of(&rig, "c2", "size"), "588895");
     assert_string_equal(runtime_rig_of(&rig, "c2", "artifact"), runtime_rig_of(&rig, "c1", "artifact"));
     assert_int_equal(strncmp(runtime_rig_of(&rig, "c6", "output"), "100000\nart_", 11), 0);
     runtime_rig_error(&rig, "c7");
+    assert_non_null(strstr(runtime_rig_error(&rig, "c8"), "artifact not found"));
+    assert_non_null(strstr(runtime_rig_error(&rig, "c9"), "artifact not found"));
 }
 
 /* Dangling links and special files do not hide the other files. */

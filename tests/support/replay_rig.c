@@ -45,6 +45,7 @@ void again_init(struct again *again, const char *path)
         recording_stand_ins(again->recording, config->registry, false, &err) < 0)
         fail_msg("%s", err.text);
     config->tools = recording_tools(again->recording);
+    config->undos = recording_undos(again->recording);
     again->divergences = divergences_new(again->recording);
     again->sink = (struct sink){.event = compare};
     again->rig.sink.next = &again->sink;

@@ -34,6 +34,7 @@ void runtime_rig_init(struct runtime_rig *rig)
                                             .folder = rig->folders[0],
                                             .kept = rig->folders[1],
                                             .artifacts = rig->folders[2],
+                                            .artifact_project = "/home/me/project",
                                             .skills = skills,
                                             .policy = {.isolated = true}};
     rig->turn.config.limits.tool_calls = 100;

@@ -50,6 +50,8 @@ static const char *intent_word(enum intent_type type)
         return "extend";
     case INTENT_UNDO:
         return "undo";
+    case INTENT_REDO:
+        return "redo";
     case INTENT_PROGRAM_INPUT:
         return "type into";
     case INTENT_PROGRAM_KILL:

@@ -136,6 +136,7 @@ static void dump_call(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "t", call->finished_t);
     add_number(out, "outputs", call->outputs);
     add_flag(out, "late", call->late);
+    add_flag(out, "undone", call->undone);
     if (call->program_end)
         strbuf_addf(out, " program %d", call->program_end);
     if (session->names->older_call[row] != SESSION_NONE)
@@ -191,6 +192,8 @@ static void dump_ask(struct strbuf *out, const struct session *session, uint32_t
     add_number(out, "saved", ask->checkpoint_seq);
     add_number(out, "applied", ask->applied_seq);
     add_number(out, "undone", ask->undone_seq);
+    add_number(out, "restored", ask->restored_seq);
+    add_name(out, session, "redo", ask->redo);
     strbuf_addf(out, " files %u +%u -%u", ask->files, ask->added, ask->removed);
     add_quoted(out, "paths", ask->paths);
     add_quoted(out, "by", ask->by);

@@ -66,6 +66,7 @@ void turn_rig_init_on(struct turn_rig *rig, struct clock *clock)
     rig->config.loop = rig->loop;
     rig->config.provider = &rig->model->base;
     rig->config.session = "rig";
+    rig->config.project = "/project";
     rig->config.registry = registry_new();
     rig->config.rules = rules_new(RULES_ASK, true);
     if (registry_add_builtin(rig->config.registry, &err) < 0 || !(rig->config.root = beneath_open(work, &err)) ||

@@ -57,11 +57,11 @@ static struct artifact *put(struct fixture *f, const char *session, const char *
     return artifact;
 }
 
-static bool get(struct fixture *f, const char *id, const char *expected)
+static bool get(struct fixture *f, const char *session, const char *id, const char *expected)
 {
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     strbuf_addstr(&out, "before ");
-    bool found = artifact_store_get(f->store, id, &out);
+    bool found = artifact_store_get(f->store, session, id, &out);
     if (found)
         assert_string_equal(out.buf + 7, expected);
     else
@@ -92,7 +92,7 @@ TEST_WITH(path_id_and_summary, setup, teardown)
     assert_int_equal(scratch_mode(&f->scratch, name), 0600);
     assert_int_equal(scratch_mode(&f->scratch, "deep/base/sess_abc"), 0700);
     assert_int_equal(scratch_mode(&f->scratch, "deep/base"), 0700);
-    assert_true(get(f, artifact->id, content.buf));
+    assert_true(get(f, artifact->session, artifact->id, content.buf));
     artifact_free(artifact);
 }
 
@@ -101,10 +101,10 @@ TEST_WITH(expires_after_its_time, setup, teardown)
     struct fixture *f = *state;
     struct artifact *artifact = put(f, "s", "content");
     fake_clock_advance(&f->fake, SECONDS(3599));
-    assert_true(get(f, artifact->id, "content"));
+    assert_true(get(f, artifact->session, artifact->id, "content"));
     fake_clock_advance(&f->fake, SECONDS(2));
-    assert_false(get(f, artifact->id, ""));
-    assert_null(artifact_store_find(f->store, artifact->id));
+    assert_false(get(f, artifact->session, artifact->id, ""));
+    assert_null(artifact_store_find(f->store, artifact->session, artifact->id));
     assert_int_equal(artifact_store_count(f->store, NULL), 0);
     struct stat st;
     assert_int_not_equal(stat(artifact->path, &st), 0);
@@ -114,10 +114,10 @@ TEST_WITH(expires_after_its_time, setup, teardown)
 TEST_WITH(unknown_and_forged_ids, setup, teardown)
 {
     struct fixture *f = *state;
-    assert_false(get(f, "art_0000000000000000", ""));
-    assert_false(get(f, "../../etc/passwd", ""));
-    assert_false(get(f, "", ""));
-    assert_null(artifact_store_find(f->store, NULL));
+    assert_false(get(f, "s", "art_0000000000000000", ""));
+    assert_false(get(f, "s", "../../etc/passwd", ""));
+    assert_false(get(f, "s", "", ""));
+    assert_null(artifact_store_find(f->store, "s", NULL));
 }
 
 TEST_WITH(a_file_removed_behind_the_index, setup, teardown)
@@ -125,7 +125,7 @@ TEST_WITH(a_file_removed_behind_the_index, setup, teardown)
     struct fixture *f = *state;
     struct artifact *artifact = put(f, "s", "content");
     assert_int_equal(unlink(artifact->path), 0);
-    assert_false(get(f, artifact->id, ""));
+    assert_false(get(f, artifact->session, artifact->id, ""));
     assert_int_equal(artifact_store_count(f->store, NULL), 0);
     artifact_free(artifact);
 }
@@ -213,7 +213,7 @@ TEST_WITH(the_index_comes_back_from_disk, setup, teardown)
     scratch_mkdir(&f->scratch, "deep/base/empty");
     artifact_store_close(f->store);
     open_store(f);
-    struct artifact *again = artifact_store_find(f->store, old->id);
+    struct artifact *again = artifact_store_find(f->store, old->session, old->id);
     assert_non_null(again);
     assert_string_equal(again->summary, "old content second line");
     assert_string_equal(again->session, "s1");
@@ -228,7 +228,7 @@ TEST_WITH(the_index_comes_back_from_disk, setup, teardown)
     fake_clock_advance(&f->fake, SECONDS(700));
     open_store(f);
     assert_int_equal(artifact_store_count(f->store, NULL), 1);
-    assert_true(get(f, young->id, "young"));
+    assert_true(get(f, young->session, young->id, "young"));
     assert_false(scratch_exists(&f->scratch, "deep/base/s1"));
     assert_true(scratch_exists(&f->scratch, "deep/base/empty"));
     assert_true(scratch_exists(&f->scratch, "deep/base/s2/notes.txt"));
@@ -246,7 +246,7 @@ TEST_WITH(links_are_neither_indexed_nor_followed, setup, teardown)
     assert_int_equal(symlink(secret, link), 0);
     assert_int_equal(unlink(artifact->path), 0);
     assert_int_equal(symlink(secret, artifact->path), 0);
-    assert_false(get(f, artifact->id, ""));
+    assert_false(get(f, artifact->session, artifact->id, ""));
     artifact_store_close(f->store);
     open_store(f);
     assert_int_equal(artifact_store_count(f->store, NULL), 0);
@@ -287,6 +287,24 @@ TEST_WITH(storing_that_fails_gives_nothing, setup, teardown)
     scratch_remove(&f->scratch, "deep/base");
     assert_null(artifact_store_put(f->store, "s", "t", "content", 7));
     assert_int_equal(artifact_store_count(f->store, NULL), 0);
+}
+
+/* Also when the store of another process has it, and whatever the other session is called. */
+TEST_WITH(a_session_reads_only_its_own, setup, teardown)
+{
+    struct fixture *f = *state;
+    struct artifact *artifact = put(f, "sess_abc", "content");
+    const char *const others[] = {"sess_ab", "sess_abcd", "", NULL, "_", "other", "../sess_abc"};
+    for (int reopened = 0; reopened <= 1; reopened++) {
+        assert_true(get(f, "sess_abc", artifact->id, "content")); /* a resumed session has the same id */
+        for (size_t i = 0; i < COUNT_OF(others); i++) {
+            assert_false(get(f, others[i], artifact->id, ""));
+            assert_null(artifact_store_find(f->store, others[i], artifact->id));
+        }
+        artifact_store_close(f->store);
+        open_store(f);
+    }
+    artifact_free(artifact);
 }
 
 TEST_WITH(a_file_without_a_store, setup, teardown)

@@ -57,7 +57,7 @@ TEST_WITH(the_artifact_holds_the_whole, set_up_read, tear_down)
     f->tool.output = text.buf;
     const struct outcome *outcome = run(f);
     assert_int_equal(outcome->type, OUTCOME_ARTIFACT);
-    assert_true(artifact_store_get(f->env.artifacts, outcome->artifact.id, &stored));
+    assert_true(artifact_store_get(f->env.artifacts, f->env.session, outcome->artifact.id, &stored));
     const struct json *whole = json_parse(&f->arena, stored.buf, stored.len, NULL);
     assert_int_equal(json_get(whole, "entries")->count, 400);
     assert_int_equal(outcome->artifact.size, stored.len);

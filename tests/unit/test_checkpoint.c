@@ -233,7 +233,7 @@ TEST_WITH(ids_continue_after_reopening, setup, teardown)
     checkpoints_close(store);
     open_store();
     expect_list("cp_3 cp_2 cp_1");
-    expect_no_undo("cp_9", "unknown checkpoint cp_9");
+    expect_no_undo("cp_9", "the old bytes (cp_9) are not here; another session saved them");
     CLEANUP(free) char *ten = write_one("a", "4");
     assert_string_equal(ten, "cp_10");
     expect_list("cp_10 cp_3 cp_2 cp_1");
@@ -306,9 +306,21 @@ TEST_WITH(damage_and_nonsense, setup, teardown)
     expect_no_undo("cp_1", "path escapes workspace: ../x");
     const char *const names[] = {"cp_2", "", "cp_", "cp_0", "cp_01", "../cp_1", "cp_1/", "cp_99999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        CLEANUP(free) char *text = xasprintf("unknown checkpoint %s", names[i]);
+        CLEANUP(free)
+        char *text = xasprintf(
+            i == 0 ? "the old bytes (%s) are not here; another session saved them" : "unknown checkpoint %s", names[i]);
         expect_no_undo(names[i], text);
     }
+}
+
+TEST_WITH(numbers_go_on_above_those_of_a_recording, setup, teardown)
+{
+    checkpoints_number_from(store, "cp_7");
+    checkpoints_number_from(store, "cp_3");
+    checkpoints_number_from(store, "not one");
+    checkpoints_number_from(store, "cp_999999999999999999");
+    CLEANUP(free) char *id = write_one("a", "1");
+    assert_string_equal(id, "cp_8");
 }
 
 static bool try_without_room(struct tool_rig *r)

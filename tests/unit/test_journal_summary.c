@@ -61,6 +61,29 @@ TEST(a_finished_session_is_summarized)
     assert_false(peek.under_way || peek.waits || peek.broken);
 }
 
+#define SAVED  "{\"type\":\"checkpoint.saved\",\"turn\":0,\"checkpoint\":\"cp_2\",\"paths\":[]}\n"
+#define UNDONE "{\"type\":\"write.undone\",\"turn\":0,\"checkpoint\":\"cp_1\",\"paths\":[]}\n"
+#define REDONE "{\"type\":\"write.redone\",\"turn\":0,\"checkpoint\":\"cp_2\",\"paths\":[]}\n"
+/* How older versions redid. */
+#define REDONE_AS_UNDONE "{\"type\":\"write.undone\",\"turn\":0,\"checkpoint\":\"cp_2\",\"paths\":[]}\n"
+
+TEST(an_undone_write_is_not_counted_as_one_that_stands)
+{
+    static const struct {
+        const char *text;
+        int undone;
+    } rows[] = {{STARTED TURN APPLIED APPLIED FINISHED, 0},
+                {STARTED TURN APPLIED APPLIED FINISHED SAVED UNDONE, 1},
+                {STARTED TURN APPLIED APPLIED FINISHED SAVED UNDONE SAVED REDONE, 0},
+                {STARTED TURN APPLIED APPLIED FINISHED SAVED UNDONE SAVED REDONE_AS_UNDONE, 0},
+                {STARTED TURN APPLIED APPLIED FINISHED REDONE, 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CLEANUP(journal_summary) struct journal_summary peek = look(rows[i].text);
+        assert_int_equal(peek.writes, 2);
+        assert_int_equal(peek.undone, rows[i].undone);
+    }
+}
+
 TEST(a_running_session_is_summarized)
 {
     CLEANUP(journal_summary) struct journal_summary waits = look(STARTED TURN PROPOSED);

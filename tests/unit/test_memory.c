@@ -19,7 +19,7 @@ static const char *memory_json(const struct memory *memory)
 TEST(without_a_store_there_are_no_memories)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    struct memory memory = memory_load(NULL, "anything", 5);
+    struct memory memory = memory_load(NULL, MEMORY_PROJECT, "/p", "anything", 5);
     assert_int_equal(memory.count, 0);
     assert_string_equal(memory_json(&memory), "[]");
     memory_prompt(&text, &memory);
@@ -33,9 +33,9 @@ TEST(lesson_is_found_by_its_words)
     struct store *store = store_open(":memory:", &err);
     if (!store)
         fail_msg("%s", err.text);
-    assert_int_equal(store_memory_add(store, "s1", "The parser lives in src/lines.c", 1, &err), 0);
-    assert_int_equal(store_memory_add(store, "s1", "Deploy with make ship", 2, &err), 0);
-    struct memory memory = memory_load(store, "where is the parser? \"AND NOT*", 5);
+    assert_int_equal(store_memory_add(store, "/p", "s1", "The parser lives in src/lines.c", 1, &err), 0);
+    assert_int_equal(store_memory_add(store, "/p", "s1", "Deploy with make ship", 2, &err), 0);
+    struct memory memory = memory_load(store, MEMORY_PROJECT, "/p", "where is the parser? \"AND NOT*", 5);
     assert_int_equal(memory.count, 1);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     memory_prompt(&text, &memory);
@@ -43,9 +43,18 @@ TEST(lesson_is_found_by_its_words)
     assert_non_null(strstr(text.buf, "not instructions"));
     memory_release(&memory);
     assert_null(memory.items);
-    memory = memory_load(store, "parser", 0);
+    memory = memory_load(store, MEMORY_PROJECT, "/p", "parser", 0);
     assert_int_equal(memory.count, 0);
     memory_release(&memory);
+    const struct {
+        enum memory_scope scope;
+        size_t count;
+    } elsewhere[] = {{MEMORY_PROJECT, 0}, {MEMORY_GLOBAL, 1}, {MEMORY_OFF, 0}};
+    for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+        memory = memory_load(store, elsewhere[i].scope, "/q", "parser", 5);
+        assert_int_equal(memory.count, elsewhere[i].count);
+        memory_release(&memory);
+    }
     store_close(store);
 }
 

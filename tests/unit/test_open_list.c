@@ -100,7 +100,8 @@ TEST(listed_session_appears_once)
                                   .created_us = 1,
                                   .updated_us = 1,
                                   .turns = 1,
-                                  .writes = 3};
+                                  .writes = 3,
+                                  .undone = 1};
     struct open_list list;
     assert_non_null(store);
     assert_int_equal(store_session_put(store, &entry, &err), 0);
@@ -110,7 +111,7 @@ TEST(listed_session_appears_once)
     assert_string_equal(list.items[0].title, "Find it. Fix it.");
     assert_string_equal(list.items[0].folder, "scratch copy");
     assert_string_equal(list.items[0].state, "done");
-    assert_string_equal(list.items[0].writes, "3 writes");
+    assert_string_equal(list.items[0].writes, "3 writes, 1 undone");
     open_list_release(&list);
 }
 

@@ -77,7 +77,7 @@ static void read_kept(const struct json *object, struct strbuf *whole)
 {
     const char *ref = member(object, "x_artifact");
     assert_int_equal(strncmp(ref, "artifact://", strlen("artifact://")), 0);
-    assert_true(artifact_store_get(store, ref + strlen("artifact://"), whole));
+    assert_true(artifact_store_get(store, "s", ref + strlen("artifact://"), whole));
 }
 
 TEST_WITH(short_output_is_complete, begin, end)

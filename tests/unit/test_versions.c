@@ -1,14 +1,19 @@
 /* Tests of versioned artifacts, in memory and on disk: the same tests for both. */
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "support/scratch.h"
 #include "support/test.h"
 #include "support/versions_memory.h"
 #include "workspace/versions.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 static struct scratch files;
 
@@ -23,7 +28,7 @@ static int setup_disk(void **state)
 {
     scratch_init(&files);
     CLEANUP(free) char *folder = scratch_path(&files, "data/artifacts");
-    *state = versions_on_disk(folder);
+    *state = versions_on_disk(folder, "/p");
     return 0;
 }
 
@@ -157,13 +162,74 @@ STORE_TEST(versions_are_saved_at_once_by_many)
     assert_int_equal(list[39], 39);
 }
 
+TEST_WITH(a_name_belongs_to_its_project, setup_disk, teardown)
+{
+    CLEANUP(free) char *folder = scratch_path(&files, "two");
+    struct versions *a = versions_on_disk(folder, "/home/me/a"), *b = versions_on_disk(folder, "/home/me/b");
+    assert_int_equal(save(a, "report.csv", "of a", NULL), 0);
+    expect_none(b, "report.csv", VERSIONS_NEWEST, "artifact not found: report.csv");
+    assert_int_equal(save(b, "report.csv", "of b", NULL), 0);
+    assert_int_equal(save(a, "report.csv", "of a again", NULL), 1);
+    expect(b, "report.csv", VERSIONS_NEWEST, "of b", "application/octet-stream");
+    assert_int_equal(versions_remove(b, "report.csv", NULL), 0);
+    expect(a, "report.csv", 0, "of a", "application/octet-stream");
+    versions_free(a);
+    versions_free(b);
+}
+
+/* As a version without projects left it: the folder of the name directly in the base. */
+static char *old_artifact(const char *digest, int days)
+{
+    CLEANUP(free) char *label = xasprintf("old/%s/name", digest);
+    CLEANUP(free) char *version = xasprintf("old/%s/0", digest);
+    const char *const parts[] = {label, version};
+    struct timespec when = {.tv_sec = time(NULL) - days * 86400};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        CLEANUP(free) char *path = scratch_path(&files, parts[i]);
+        scratch_write_bytes(&files, parts[i], "text/plain\0old", 14);
+        assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){when, when}, 0), 0);
+    }
+    return scratch_path(&files, version);
+}
+
+/* The folder that "report.csv" had. */
+static const char *report_digest(void)
+{
+    static char digest[HASH_SHA256_HEX];
+    hash_sha256("report.csv", strlen("report.csv"), digest);
+    digest[32] = '\0';
+    return digest;
+}
+
+TEST_WITH(artifacts_older_than_projects_are_not_found_and_end, setup_disk, teardown)
+{
+    int64_t now_us = (int64_t)time(NULL) * 1000000;
+    CLEANUP(free) char *folder = scratch_path(&files, "old");
+    CLEANUP(free) char *young = old_artifact(report_digest(), VERSIONS_OLD_DAYS - 1);
+    CLEANUP(free) char *old = old_artifact("00000000000000000000000000000000", VERSIONS_OLD_DAYS + 1);
+    scratch_write(&files, "old/11111111111111111111111111111111/other", "not ours");
+    scratch_write(&files, "old/notes/name", "not ours either");
+    struct versions *a = versions_on_disk(folder, "/home/me/a");
+    expect_none(a, "report.csv", VERSIONS_NEWEST, "artifact not found: report.csv");
+    assert_int_equal(save(a, "report.csv", "new", NULL), 0);
+    versions_remove_old(folder, now_us);
+    assert_int_equal(access(young, F_OK), 0);
+    assert_int_equal(access(old, F_OK), -1);
+    assert_true(scratch_exists(&files, "old/11111111111111111111111111111111/other"));
+    assert_true(scratch_exists(&files, "old/notes/name"));
+    versions_remove_old(folder, now_us + INT64_C(2) * 86400000000);
+    assert_int_equal(access(young, F_OK), -1);
+    expect(a, "report.csv", 0, "new", "application/octet-stream");
+    versions_free(a);
+}
+
 TEST_WITH(disk_outlives_the_program, setup_disk, teardown)
 {
     CLEANUP(free) char *folder = scratch_path(&files, "kept");
-    struct versions *first = versions_on_disk(folder);
+    struct versions *first = versions_on_disk(folder, "/p");
     save(first, "a", "x", "t/x");
     versions_free(first);
-    struct versions *second = versions_on_disk(folder);
+    struct versions *second = versions_on_disk(folder, "/p");
     expect(second, "a", VERSIONS_NEWEST, "x", "t/x");
     assert_int_equal(save(second, "a", "y", NULL), 1);
     versions_free(second);

@@ -125,7 +125,7 @@ static const struct json *stored_content(struct vector *v, const struct turn_rig
 {
     CLEANUP(strbuf) struct strbuf content = STRBUF_INIT;
     const char *id = json_str(json_get(details, "id"), "");
-    if (!rig->config.artifacts || !artifact_store_get(rig->config.artifacts, id, &content))
+    if (!rig->config.artifacts || !artifact_store_get(rig->config.artifacts, rig->config.session, id, &content))
         return NULL;
     return vector_parse(v, content.buf);
 }
@@ -232,14 +232,15 @@ static void store_and_clean(struct vector *v, struct artifact_store *store)
     got_json(v, "left", left.buf);
 }
 
-static char *retrieve(struct artifact_store *store, const char *id)
+static char *retrieve(struct artifact_store *store, const char *session, const char *id)
 {
     struct strbuf content = STRBUF_INIT;
-    return artifact_store_get(store, id, &content) ? strbuf_detach(&content, NULL) : NULL;
+    return artifact_store_get(store, session, id, &content) ? strbuf_detach(&content, NULL) : NULL;
 }
 
 /* `at_s`: the artifacts found this many seconds after the store. */
-static void got_over_time(struct vector *v, struct artifact_store *store, struct fake_clock *clock, const char *id)
+static void got_over_time(struct vector *v, struct artifact_store *store, struct fake_clock *clock, const char *session,
+                          const char *id)
 {
     CLEANUP(strbuf) struct strbuf results = STRBUF_INIT;
     struct json_writer w = json_begin(&results);
@@ -248,7 +249,7 @@ static void got_over_time(struct vector *v, struct artifact_store *store, struct
     json_each (at, in_get(v, "at_s")) {
         CLEANUP(free) char *content = NULL;
         clock->now_us = stored_us + (int64_t)(json_num(at, 0) * 1e6);
-        content = retrieve(store, id);
+        content = retrieve(store, session, id);
         json_add_str(&w, NULL, content);
     }
     json_close(&w, ']');
@@ -283,8 +284,8 @@ static void use_artifact(struct vector *v, struct artifact_store *store, struct 
     if (in_flag(v, "delete_file"))
         unlink(artifact->path);
     const char *id = in_text(v, "id", artifact->id);
-    got_over_time(v, store, clock, id);
-    found = retrieve(store, id);
+    got_over_time(v, store, clock, artifact->session, id);
+    found = retrieve(store, artifact->session, id);
     got_text(v, "content", found);
 }
 

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "open_list.h"
 #include "turn/budget.h"
+#include "turn/undo.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,10 +131,25 @@ static int do_fork(struct ui *ui, const struct view *view, const char *argument,
     return replay(ui, ACTION_FORK, *argument ? argument : NULL, err);
 }
 
+static int restore(struct ui *ui, const struct view *view, const char *argument, bool redo, struct err *err)
+{
+    if (view->mode == VIEW_REPLAY)
+        return err_set(err, "a recording changes no files (F forks a live session from here)");
+    uint32_t row = undo_find(view->session, *argument ? argument : NULL, redo, err);
+    if (row == SESSION_NONE)
+        return -1;
+    ui_ask_restore(ui, view, row, redo);
+    return 0;
+}
+
 static int do_undo(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
-    (void)view;
-    return submit(ui, &(struct intent){.type = INTENT_UNDO, .undo = {*argument ? argument : NULL}}, err);
+    return restore(ui, view, argument, false, err);
+}
+
+static int do_redo(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    return restore(ui, view, argument, true, err);
 }
 
 static int do_filter(struct ui *ui, const struct view *view, const char *argument, struct err *err)
@@ -301,6 +317,31 @@ static void model_words(struct words *words, const struct view *view)
         add_word(words, view->models[i].name);
 }
 
+/* The numbers of calls whose writes can be undone or redone, newest first, then their paths. */
+static void write_words(struct words *words, const struct view *view, bool redo)
+{
+    const struct session *session = view->session;
+    for (int paths = 0; paths <= 1; paths++)
+        for (uint32_t row = session->ask_count; row-- > 0;) {
+            const struct session_question *ask = &session->asks[row];
+            if (ask->call == SESSION_NONE || !undo_possible(ask, redo))
+                continue;
+            CLEANUP(free) char *word = paths ? xstrdup(ask->paths) : xasprintf("#%u", ask->call + 1);
+            if (!paths || ask->files == 1)
+                add_word(words, word);
+        }
+}
+
+static void undo_words(struct words *words, const struct view *view)
+{
+    write_words(words, view, false);
+}
+
+static void redo_words(struct words *words, const struct view *view)
+{
+    write_words(words, view, true);
+}
+
 static void switch_words(struct words *words, const struct view *view)
 {
     (void)view;
@@ -330,13 +371,16 @@ static const struct command {
     {"permissions", "", "list allowed tools and paths", false, do_permissions, NULL},
     {"program", "[NAME]", "show a program's output and type into it", false, do_program, program_words},
     {"quit", "", "quit", false, NULL, NULL},
+    {"redo", "[WRITE]", "redo the write that was undone last, or one: a call (#3), a path or cp_3", false, do_redo,
+     redo_words},
     {"save", "FILE", "save a copy of the journal", true, do_save, NULL},
     {"serial", "[on|off]", "run calls one at a time", false, do_serial, switch_words},
     {"sessions", "", "list recent sessions and fixtures", false, NULL, NULL},
     {"speed", "X", "set the speed of the replay", true, do_speed, NULL},
     {"theme", "NAME", "switch to a theme", true, do_theme, theme_words},
     {"unbreak", "N or SPEC", "remove a breakpoint", true, do_unbreak, unbreak_words},
-    {"undo", "[CHECKPOINT]", "undo the newest write, or one by its checkpoint", false, do_undo, NULL},
+    {"undo", "[WRITE]", "undo the newest write that stands, or one: a call (#3), a path or cp_3", false, do_undo,
+     undo_words},
 };
 
 /* "br tool=x" → the command and the start of its argument. An unambiguous prefix of a name is enough. */

@@ -137,10 +137,8 @@ static const char *gate_hint(const struct view *view)
 
 static bool wrote_something(const struct session *session)
 {
-    for (uint32_t i = 0; i < session->ask_count; i++)
-        if (session->asks[i].applied_seq && !session->asks[i].undone_seq)
-            return true;
-    return false;
+    struct session_writes writes = session_count_writes(session);
+    return writes.applied > writes.undone;
 }
 
 /* The hint after the end of a turn. A canceled turn is not called done. */

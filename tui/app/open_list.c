@@ -80,8 +80,7 @@ static void load_sessions(struct open_list *list, int64_t now_us)
         const struct session_row *row = &rows.items[i];
         struct strbuf when = STRBUF_INIT, writes = STRBUF_INIT;
         text_ago(&when, row->when_us, now_us);
-        if (row->writes >= 0)
-            text_plural(&writes, row->writes, "write", "writes");
+        sessions_writes(&writes, row, true);
         *add(list) = (struct open_item){
             .running = row->running,
             .name = xstrdup(row->id),

@@ -13,6 +13,7 @@ struct option_list {
 /* Texts point into argv. An option that was not given is NULL, false, NaN or -1. */
 struct options {
     const char *operand; /* the argument after the command; NULL: none */
+    const char *second;  /* the operand after it */
 
     bool headless, step, serial;
     const char *workspace, *record, *model, *config, *theme, *engine, *tools;

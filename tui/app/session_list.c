@@ -67,6 +67,7 @@ static bool read_journal(struct session_row *row)
     row->status = copy(state_of(&peek, row->running));
     row->turns = peek.turns;
     row->writes = peek.all ? peek.writes : -1;
+    row->undone = peek.undone;
     return true;
 }
 
@@ -82,8 +83,10 @@ static void describe(struct session_row *row)
         free(row->title);
         row->title = steal(&peek.prompt);
     }
-    if (row->writes < 0 && peek.all)
+    if (row->writes < 0 && peek.all) {
         row->writes = peek.writes;
+        row->undone = peek.undone;
+    }
 }
 
 /* ---- from the list ---- */
@@ -125,6 +128,7 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
                 .when_us = list[i].updated_us,
                 .turns = list[i].turns,
                 .writes = list[i].writes,
+                .undone = list[i].undone,
             };
             describe(&rows->items[rows->count - 1]);
         }
@@ -227,6 +231,18 @@ char *sessions_find(const char *name)
             found = xstrdup(rows.items[i].path);
     sessions_release(&rows);
     return found ? found : xstrdup(name);
+}
+
+void sessions_writes(struct strbuf *out, const struct session_row *row, bool unit)
+{
+    if (row->writes < 0)
+        return;
+    if (unit)
+        text_plural(out, row->writes, "write", "writes");
+    else
+        strbuf_addf(out, "%lld", (long long)row->writes);
+    if (row->undone > 0)
+        strbuf_addf(out, ", %lld undone", (long long)row->undone);
 }
 
 char *sessions_folder(const char *path)

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strbuf;
+
 struct session_row {
     char *id, *path, *workspace, *title, *status, *model;
     int64_t when_us; /* wall time of its last change */
     int64_t turns;
     int64_t writes; /* writes that were applied; -1: unknown */
+    int64_t undone; /* of these, undone now */
     bool running;   /* a running process has its journal open */
 };
 struct session_rows {
@@ -19,6 +22,8 @@ struct session_rows {
     size_t count, room;
 };
 
+/* "2", and ", 1 undone" if there are any; nothing if unknown. With `unit`: "2 writes, 1 undone". */
+void sessions_writes(struct strbuf *out, const struct session_row *row, bool unit);
 /* Newest first, at most `most`. Never fails: a session that cannot be read is left out. */
 void sessions_load(struct session_rows *rows, size_t most);
 /* The journal of the session of that name. A copy of `name` if there is no such session, or if `name` is a file. */

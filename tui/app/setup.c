@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/project.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -149,6 +150,8 @@ static void use_config(struct engine_config *h, const struct config *config)
     if (config->project_instructions >= 0)
         h->project_instructions = config->project_instructions;
     h->web_endpoint = config->web_endpoint;
+    if (config->memory >= 0)
+        h->memory = (enum memory_scope)config->memory;
 }
 
 /* Check them before anything is created, so that a misspelled one leaves no empty session behind. */
@@ -413,6 +416,8 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return cli_error(STATUS_USAGE, "cannot set up the tools: %s", err.text);
     if (plan->recording)
         h->tools = recording_tools(plan->recording);
+    if (plan->recording && !plan->user_decides)
+        h->undos = recording_undos(plan->recording);
     if (open_sandbox(setup, plan))
         return STATUS_USAGE;
     if (h->web_endpoint && h->web != WEB_OFF && !plan->virtual_time && !(h->http = http_new(setup->loop, &err)))
@@ -478,6 +483,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     setup->engine_config.loop = setup->loop;
     make_id(setup, plan);
     setup->engine_config.session = setup->id;
+    setup->engine_config.project = setup->project = project_root(plan->workspace);
     use_config(&setup->engine_config, plan->config);
     int status = use_options(&setup->engine_config, plan);
     if (!status)
@@ -497,7 +503,8 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
         status = open_servers(setup, plan); /* last, because it may be slow and the user may leave meanwhile */
     if (status)
         return status;
-    setup->engine_config.hooks = finalize_store_hooks(plan->memory ? setup->engine_config.store : NULL);
+    setup->engine_config.hooks = finalize_store_hooks(plan->memory ? setup->engine_config.store : NULL,
+                                                      setup->engine_config.memory != MEMORY_OFF);
     struct journal *journal = open_journal(setup, plan);
     if (!journal)
         return STATUS_USAGE;
@@ -506,14 +513,6 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     if (!setup->engine)
         return cli_file_error(STATUS_FAILED, setup->journal ? setup->journal : "journal", &err);
     return set_gates(setup, plan);
-}
-
-static int64_t count_writes(const struct session *session)
-{
-    int64_t writes = 0;
-    for (uint32_t i = 0; i < session->ask_count; i++)
-        writes += session->asks[i].applied_seq != 0;
-    return writes;
 }
 
 static const char *how_it_ended(const struct session *session)
@@ -533,6 +532,7 @@ void setup_list_session(struct setup *setup)
         return;
     struct clock *clock = loop_clock(setup->loop);
     const struct session *session = engine_session(setup->engine);
+    struct session_writes writes = session_count_writes(session);
     if (journal_summary_read(&peek, setup->journal, &err)) /* reads the prompt, also of a resumed session */
         log_warn("%s: %s", setup->journal, err.text);
     struct store_session entry = {
@@ -545,7 +545,8 @@ void setup_list_session(struct setup *setup)
         .created_us = setup->created_us,
         .updated_us = clock->wall_us(clock),
         .turns = (int64_t)session->turn_count,
-        .writes = count_writes(session),
+        .writes = writes.applied,
+        .undone = writes.undone,
     };
     if (store_session_put(setup->engine_config.store, &entry, &err))
         log_warn("store: %s", err.text);
@@ -574,6 +575,7 @@ void setup_close(struct setup *setup)
         journal_reader_free(setup->scripts[i]);
     free(setup->scripts);
     free(setup->system_prompt);
+    free(setup->project);
     free(setup->id);
     free(setup->journal);
     free(setup->checkpoints);

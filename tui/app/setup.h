@@ -55,6 +55,7 @@ struct setup {
     double speed;
     struct http *model_http; /* connection of a model asked over HTTP; NULL: none */
     char *id;
+    char *project;     /* project_root of the workspace */
     char *journal;     /* journal file; NULL: none */
     char *checkpoints; /* folder of the checkpoints */
     int64_t created_us;

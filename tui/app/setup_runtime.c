@@ -245,6 +245,7 @@ int setup_open_runtime(struct setup *setup, const struct setup_plan *plan)
         .folder = folder,
         .kept = kept,
         .artifacts = artifacts,
+        .artifact_project = setup->project,
         .project = plan->workspace,
         .skills = (const char *const *)skills.items,
         .host = (const char *const *)inputs.items,

@@ -486,27 +486,22 @@ static size_t held_entries(struct status_entry *out, const struct view *view)
     return count;
 }
 
-static bool can_undo(const struct session *session)
-{
-    for (uint32_t i = 0; i < session->ask_count; i++)
-        if (session->asks[i].applied_seq && !session->asks[i].undone_seq && session->asks[i].checkpoint)
-            return true;
-    return false;
-}
-
 static size_t live_entries(struct status_entry *out, const struct view *view)
 {
+    uint32_t write = session_last_write(view->session);
+    bool undone = write != SESSION_NONE && view->session->asks[write].undone_seq;
     const struct status_entry running[] = {{ACTION_PAUSE, 0, NULL},   {ACTION_CANCEL, 0, "cancel the turn"},
                                            {ACTION_INSPECT, 0, NULL}, {ACTION_BREAK_HERE, 0, NULL},
                                            {ACTION_ZOOM, 0, NULL},    {ACTION_SEARCH, 0, NULL}};
-    const struct status_entry between[] = {{ACTION_EXTEND, 0, "continue"}, {ACTION_PROMPT, 0, "next prompt"},
-                                           {ACTION_INSPECT, 0, NULL},      {ACTION_UNDO, 0, "undo the newest write"},
-                                           {ACTION_QUIT, 0, NULL},         {ACTION_SEARCH, 0, NULL},
-                                           {ACTION_SESSIONS, 0, NULL}};
+    const struct status_entry between[] = {
+        {ACTION_EXTEND, 0, "continue"}, {ACTION_PROMPT, 0, "next prompt"},
+        {ACTION_INSPECT, 0, NULL},      {ACTION_UNDO, 0, undone ? "redo the write" : "undo the newest write"},
+        {ACTION_QUIT, 0, NULL},         {ACTION_SEARCH, 0, NULL},
+        {ACTION_SESSIONS, 0, NULL}};
     bool runs = session_turn_running(view->session);
     size_t count = 0;
     for (size_t i = 0; !runs && i < COUNT_OF(between); i++)
-        if ((between[i].action != ACTION_UNDO || can_undo(view->session)) &&
+        if ((between[i].action != ACTION_UNDO || write != SESSION_NONE) &&
             (between[i].action != ACTION_EXTEND || ended_at_limit(view->session)))
             out[count++] = between[i];
     if (runs)

@@ -1,5 +1,5 @@
 /* Handlers of the keys of a live turn: step, continue, pause, run to a call, breakpoints, editing at a gate, more
- * budget, undo.
+ * budget, undo and redo.
  *
  * Running to a call sets a temporary breakpoint on its tool. It is removed when the call is reached or the turn has
  * ended. Earlier calls of the same tool hold there too: ui_step_follow continues past them, after the frame that showed
@@ -317,31 +317,37 @@ void ui_extend_budget(struct ui *ui, const struct view *view, enum action action
 
 /* ---- undo ---- */
 
-static void undo_now(struct ui *ui, void *data)
+/* The question names the write, so the answer must reach that one, whatever happens meanwhile. */
+static void restore_now(struct ui *ui, void *data)
 {
     (void)data;
-    ui_submit(ui, &(struct intent){.type = INTENT_UNDO}); /* ui_update.c shows the result when it is known */
+    ui_submit(ui, &ui->restore); /* ui_update.c shows the result when it is known */
+}
+
+void ui_ask_restore(struct ui *ui, const struct view *view, uint32_t row, bool redo)
+{
+    const struct session *session = view->session;
+    const struct session_question *ask = &session->asks[row];
+    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
+    strbuf_addf(&question, redo ? "Redo " : "Undo ");
+    if (ask->call != SESSION_NONE)
+        strbuf_addf(&question, "#%u %s ", ask->call + 1, session_name(session, session->calls[ask->call].tool));
+    strbuf_addstr(&question, ask->paths);
+    words_counts(&question, ask->added, ask->removed);
+    strbuf_addch(&question, '?');
+    snprintf(ui->restore_what, sizeof(ui->restore_what), "%s", session_name(session, ask->checkpoint));
+    ui->restore = (struct intent){.type = redo ? INTENT_REDO : INTENT_UNDO, .undo = {ui->restore_what}};
+    ui_open_dialog(ui, dialog_confirm_new(question.buf, restore_now, NULL));
 }
 
 void ui_undo_write(struct ui *ui, const struct view *view, enum action action)
 {
+    uint32_t row = session_last_write(view->session);
     (void)action;
-    const struct session *session = view->session;
-    const struct session_question *newest = NULL;
-    for (uint32_t i = session->ask_count; i > 0 && !newest; i--)
-        if (session->asks[i - 1].applied_seq && !session->asks[i - 1].undone_seq && session->asks[i - 1].checkpoint)
-            newest = &session->asks[i - 1];
-    if (!newest) {
+    if (row == SESSION_NONE)
         ui_message(ui, LOOK_TEXT, "No write to undo.");
-        return;
-    }
-    CLEANUP(strbuf) struct strbuf question = STRBUF_INIT;
-    CLEANUP(strbuf) struct strbuf about = STRBUF_INIT;
-    const struct event *event = view_event(view, newest->applied_seq);
-    if (event)
-        event_words(&about, WORDS_ROW, view->session, event);
-    strbuf_addf(&question, "Undo the newest write? %s", about.buf);
-    ui_open_dialog(ui, dialog_confirm_new(question.buf, undo_now, NULL));
+    else
+        ui_ask_restore(ui, view, row, view->session->asks[row].undone_seq != 0);
 }
 
 void ui_toggle_serial(struct ui *ui, const struct view *view, enum action action)

@@ -38,6 +38,8 @@ typedef void action_handler(struct ui *ui, const struct view *view, enum action 
 #undef ACTION
 /* Runs an action; ACTION_NONE does nothing. ui_key decides whether the action is allowed; this function does not. */
 void ui_act(struct ui *ui, const struct view *view, enum action action);
+/* Asks whether to undo or redo the write of this row, and does it after a yes. */
+void ui_ask_restore(struct ui *ui, const struct view *view, uint32_t row, bool redo);
 
 struct ui *ui_new(struct ui_host *host, struct keymap *keymap, const char *theme);
 void ui_free(struct ui *ui);

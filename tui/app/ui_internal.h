@@ -54,10 +54,12 @@ struct ui {
     bool fresh;
     bool prompted;        /* the prompt line was opened automatically, or a turn was watched and it will not be */
     bool noticed;         /* the initial state was processed: only later changes are reported */
-    uint32_t undone, ops; /* counts of undone writes and of workspace operations */
-    uint32_t gate_seq;    /* of the hold whose dialog was opened */
     uint32_t end_asked;   /* the previous key wanted to end the turn at this hold; 0: it did not */
     uint32_t end_pressed; /* the same, for the current key to set */
+    uint32_t undone, redone, ops; /* counts of undone and redone writes, and of workspace operations */
+    struct intent restore;        /* the undo or redo that a dialog asks about, … */
+    char restore_what[64];        /* … and its checkpoint */
+    uint32_t gate_seq;            /* of the hold whose dialog was opened */
 
     struct program_kept program;
 

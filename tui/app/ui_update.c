@@ -95,26 +95,32 @@ static const struct event *newest_event(const struct view *view, enum event_type
     return event;
 }
 
-/* The user requests an undo with a key, and the engine carries it out later. Show the result when it is known. */
+static void show_restored(struct ui *ui, const char *did, const char *next, const struct event_strs *paths)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < paths->count; i++)
+        strbuf_addf(&text, "%s%s", i ? ", " : "", paths->items[i] ? paths->items[i] : "?");
+    ui_message(ui, LOOK_GOOD, "%s: %.200s. Press %s to %s.", did, text.buf, keymap_key(ui->keymap, ACTION_UNDO), next);
+}
+
+/* The user requests an undo or a redo, and the engine carries it out later. Show the result when it is known. */
 static void notice_undo(struct ui *ui, const struct view *view)
 {
-    const struct session *session = view->session;
-    uint32_t undone = session->counts[EVENT_WRITE_UNDONE], ops = session->counts[EVENT_WORKSPACE_OP];
-    if (view->mode == VIEW_REPLAY || (undone == ui->undone && ops == ui->ops))
+    const uint32_t *counts = view->session->counts;
+    uint32_t undone = counts[EVENT_WRITE_UNDONE], redone = counts[EVENT_WRITE_REDONE], ops = counts[EVENT_WORKSPACE_OP];
+    if (view->mode == VIEW_REPLAY || (undone == ui->undone && redone == ui->redone && ops == ui->ops))
         return;
-    bool first = !ui->noticed;
-    const struct event *undo = !first && undone != ui->undone ? newest_event(view, EVENT_WRITE_UNDONE) : NULL;
-    if (undo) {
-        CLEANUP(strbuf) struct strbuf paths = STRBUF_INIT;
-        for (size_t i = 0; i < undo->write_undone.paths.count; i++)
-            strbuf_addf(&paths, "%s%s", i ? ", " : "",
-                        undo->write_undone.paths.items[i] ? undo->write_undone.paths.items[i] : "?");
-        ui_message(ui, LOOK_GOOD, "Undone: %.200s. %s redoes it.", paths.buf, keymap_key(ui->keymap, ACTION_UNDO));
-    }
-    const struct event *event = !first && ops != ui->ops ? newest_event(view, EVENT_WORKSPACE_OP) : NULL;
-    if (event && event->workspace_op.op && strcmp(event->workspace_op.op, "undo") == 0 && event->workspace_op.error)
-        ui_message(ui, LOOK_ERROR, "cannot undo: %s", event->workspace_op.error);
+    const struct event *event = NULL;
+    if (ui->noticed && undone != ui->undone && (event = newest_event(view, EVENT_WRITE_UNDONE)))
+        show_restored(ui, "Undone", "redo", &event->write_undone.paths);
+    if (ui->noticed && redone != ui->redone && (event = newest_event(view, EVENT_WRITE_REDONE)))
+        show_restored(ui, "Redone", "undo", &event->write_redone.paths);
+    event = ui->noticed && ops != ui->ops ? newest_event(view, EVENT_WORKSPACE_OP) : NULL;
+    const char *op = event && event->workspace_op.op && event->workspace_op.error ? event->workspace_op.op : "";
+    if (strcmp(op, "undo") == 0 || strcmp(op, "redo") == 0)
+        ui_message(ui, LOOK_ERROR, "cannot %s: %s", op, event->workspace_op.error);
     ui->undone = undone;
+    ui->redone = redone;
     ui->ops = ops;
 }
 

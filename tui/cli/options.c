@@ -51,7 +51,7 @@ static const struct option table[] = {
     {"model", "NAME", "a model of the config file, or scripted:FILE for the answers of a recording", TURNS | OF(EXEC),
      TAKE_TEXT, INTO(model)},
     {"config", "FILE", "read FILE instead of the default config.json",
-     TURNS | OF(EXEC) | OF(SESSIONS) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT, INTO(config)},
+     TURNS | OF(EXEC) | OF(SESSIONS) | OF(MEMORY) | OF(DOCTOR) | OF(KEYS), TAKE_TEXT, INTO(config)},
     {"theme", "NAME", "colors of the workbench (keyturn themes lists them)", TURNS, TAKE_TEXT, INTO(theme)},
     {"step", NULL, "start paused", TURNS, TAKE_FLAG, INTO(step)},
     {"break", "SPEC", "pause at tool=NAME, effect=CLASS, path=GLOB, outcome=TYPE, budget=N% or gate=NAME", TURNS,
@@ -89,7 +89,7 @@ static const struct option table[] = {
      OF(REPLAY), TAKE_FLAG, INTO(check)},
     {"speed", "X", "1 as recorded, 2 twice as fast, 0 as fast as possible", OF(REPLAY), TAKE_NUMBER, INTO(speed)},
     {"until", "SEQ", "stop after event SEQ", OF(REPLAY), TAKE_WHOLE, INTO(until)},
-    {"json", NULL, "print one JSON object per line", OF(SESSIONS) | OF(ENGINES), TAKE_FLAG, INTO(json)},
+    {"json", NULL, "print one JSON object per line", OF(SESSIONS) | OF(MEMORY) | OF(ENGINES), TAKE_FLAG, INTO(json)},
     {"help", NULL, "show this page", ANY, TAKE_FLAG, offsetof(struct cli_options, help)},
     {"version", NULL, "print the version", ANY, TAKE_FLAG, offsetof(struct cli_options, version)},
 };
@@ -289,6 +289,9 @@ static int check_operands(const struct cli_options *line, size_t count, struct e
         return err_set(err, "keyturn %s needs %s (keyturn %s --help)", info->name, info->operands, info->name);
     if (count > info->most && info->most == 1)
         return err_set(err, "keyturn %s takes one %s (put it in quotes if it has spaces)", info->name, info->operands);
+    if (count > info->most && info->most > 1)
+        return err_set(err, "keyturn %s takes %s and nothing else (keyturn %s --help)", info->name, info->operands,
+                       info->name);
     if (count > info->most)
         return err_set(err, "keyturn %s takes no arguments (keyturn %s --help)", info->name, info->name);
     return 0;
@@ -312,7 +315,7 @@ int cli_options_parse(struct cli_options *line, int argc, char **argv, struct er
             if (take_command(line, text, err))
                 return -1;
         } else {
-            line->options.operand = text;
+            *(operands ? &line->options.second : &line->options.operand) = text;
             operands++;
         }
     }

@@ -96,6 +96,7 @@ static const struct note {
     [EVENT_TOOLS_CHANGED] = {"tools", INK_DIM, false, true},
     [EVENT_CONTEXT_COMPACTED] = {"context", INK_DIM, false, true},
     [EVENT_WRITE_UNDONE] = {"undone", INK_WARN, false, false},
+    [EVENT_WRITE_REDONE] = {"redone", INK_WARN, false, false},
     [EVENT_WORKSPACE_OP] = {"sandbox", INK_DIM, false, false},
     [EVENT_PROGRAM_STARTED] = {"program", INK_DIM, false, true},
     [EVENT_PROGRAM_ENDED] = {"program", INK_DIM, false, true},

@@ -41,9 +41,11 @@ static void write_table(struct strbuf *out, const struct session_rows *rows, siz
     size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
     for (size_t i = 0; i < rows->count; i++) {
         CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
         CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
         text_ago(&when, rows->items[i].when_us, now);
-        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, "", folder};
+        sessions_writes(&writes, &rows->items[i], false);
+        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, writes.buf, folder};
         for (size_t k = 0; k < COLUMNS; k++) {
             size_t columns = utf8_columns(texts[k], strlen(texts[k]));
             if (columns > widths[k])
@@ -67,8 +69,8 @@ static void write_table(struct strbuf *out, const struct session_rows *rows, siz
         cell(out, row ? when.buf : "when", widths[WHEN]);
         cell(out, row ? row->id : "session", widths[NAME]);
         cell(out, row ? row->status : "status", widths[STATUS]);
-        if (row && row->writes >= 0)
-            strbuf_addf(&writes, "%lld", (long long)row->writes);
+        if (row)
+            sessions_writes(&writes, row, false);
         cell(out, row ? writes.buf : "writes", widths[WRITES]);
         cell(out, row ? folder : "folder", widths[FOLDER]);
         const char *title = row ? row->title : "prompt";
@@ -90,6 +92,8 @@ static void write_json(struct strbuf *out, const struct session_row *row)
     doc_add_int(doc, "turns", row->turns);
     if (row->writes >= 0)
         doc_add_int(doc, "writes", row->writes);
+    if (row->writes >= 0 && row->undone > 0)
+        doc_add_int(doc, "undone", row->undone);
     doc_add_bool(doc, "running", row->running);
     doc_write(doc, out);
     strbuf_addch(out, '\n');

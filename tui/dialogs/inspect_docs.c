@@ -440,7 +440,7 @@ void inspect_raw(struct document *out, const struct view *view, struct selection
     const struct session_question *ask = ask_of(view, call);
     const uint32_t seqs[] = {
         call->responded_seq,           call->started_seq,          call->proposed_seq, ask ? ask->decided_seq : 0,
-        ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0, call->finished_seq, ask ? ask->undone_seq : 0};
+        ask ? ask->checkpoint_seq : 0, ask ? ask->applied_seq : 0, call->finished_seq, ask ? ask->restored_seq : 0};
     for (size_t i = 0; i < COUNT_OF(seqs); i++)
         if (seqs[i])
             add_raw_line(out, view, seqs[i], true);
@@ -528,7 +528,7 @@ uint64_t inspect_state(const struct view *view, struct selection what)
                               call->late,
                               ask ? ask->decided_seq : 0,
                               ask ? ask->applied_seq : 0,
-                              ask ? ask->undone_seq : 0,
+                              ask ? ask->restored_seq : 0,
                               diverged};
     uint64_t state = 1469598103934665603u; /* FNV-1a */
     for (size_t i = 0; i < COUNT_OF(parts); i++)

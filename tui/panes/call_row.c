@@ -68,6 +68,8 @@ enum look call_row_look(const struct session_call *call)
     case CALL_WAITING:
         return LOOK_CALL_WAITING;
     case CALL_DONE:
+        if (call->undone)
+            return LOOK_CALL_SKIPPED;
         return call->program_end ? LOOK_CALL_FAILED : LOOK_CALL_DONE;
     case CALL_DENIED:
         return LOOK_CALL_DENIED;
@@ -171,6 +173,8 @@ static void paint_state_sign(struct canvas *canvas, struct rect at, int col, con
     case CALL_DONE: /* the tool succeeded; the program that it ran failed */
         if (call->program_end)
             canvas_str(canvas, at, 0, col, look, "!");
+        else if (call->undone)
+            canvas_put_sign(canvas, at, 0, col, look, SIGN_MINUS);
         break;
     case CALL_QUEUED:
         break;

@@ -69,6 +69,7 @@ static enum look kind_look(enum event_type type)
     case EVENT_CHECKPOINT_SAVED:
     case EVENT_WRITE_APPLIED:
     case EVENT_WRITE_UNDONE:
+    case EVENT_WRITE_REDONE:
     case EVENT_WRITES_CLOSED:
         return LOOK_EVENT_WRITE;
     case EVENT_BUDGET_OPENED:

@@ -95,7 +95,7 @@ static void load_recorded(struct write_pane *write, const struct view *view, uin
         strbuf_addch(&write->story, '\n');
     }
     if (ask->undone_seq)
-        strbuf_addstr(&write->story, "undone: the files are restored\n");
+        strbuf_addstr(&write->story, "undone: the files are as they were before this write\n");
 }
 
 static void load_question(struct write_pane *write, const struct view *view, const struct question *question)
@@ -131,7 +131,7 @@ static bool is_loaded(const struct write_pane *write, const struct session *sess
     const struct session_question *ask = &session->asks[index], *have = &write->row;
     return write->ask && !write->open && strcmp(write->ask, session_name(session, ask->id)) == 0 &&
            have->proposed_seq == ask->proposed_seq && have->decided_seq == ask->decided_seq &&
-           have->applied_seq == ask->applied_seq && have->undone_seq == ask->undone_seq;
+           have->applied_seq == ask->applied_seq && have->restored_seq == ask->restored_seq;
 }
 
 /* Loads what the pane must show now. */
