@@ -72,6 +72,9 @@ static void take(struct journal_summary *peek, const struct event *event)
     case EVENT_WRITE_APPLIED:
         peek->writes++;
         break;
+    case EVENT_SESSION_NAMED:
+        set(&peek->name, event->session_named.name);
+        break;
     case EVENT_TURN_FINISHED:
         set(&peek->ended, event->turn_finished.status);
         peek->under_way = peek->waits = false;
@@ -144,7 +147,7 @@ static void begin_summary(struct look *look)
 {
     journal_summary_release(look->peek);
     *look->peek = (struct journal_summary){
-        .prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
+        .prompt = xstrdup(""), .name = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
     look->first = true;
 }
 
@@ -200,6 +203,7 @@ int journal_summary_read(struct journal_summary *peek, const char *path, struct 
 void journal_summary_release(struct journal_summary *peek)
 {
     free(peek->prompt);
+    free(peek->name);
     free(peek->workspace);
     free(peek->model);
     free(peek->ended);
