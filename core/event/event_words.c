@@ -342,6 +342,8 @@ static void event_row(struct strbuf *out, const struct session *session, const s
         e->status ? words_turn_status(e->status) : NULL, counted(&arena, e->steps, "step", "steps"),
         counted(&arena, e->tool_calls, "call", "calls"), duration(&arena, e->elapsed_ms), e->text)
     ROW(SESSION_ENDED, session_ended, "%s", e->reason)
+    ROW(SESSION_RESUMED, session_resumed, "%s", e->created)
+    ROW(SESSION_NAMED, session_named, "%s", e->name)
     case EVENT_OTHER:
         if (event->raw)
             add_flat(out, event->raw, event->raw_len, TEXT_CHARS, false);

@@ -91,6 +91,9 @@ static void take(struct look *look, const struct event *event)
         again = redoes(look, event);
         peek->undone += again ? -(peek->undone > 0) : 1;
         break;
+    case EVENT_SESSION_NAMED:
+        set(&peek->name, event->session_named.name);
+        break;
     case EVENT_TURN_FINISHED:
         set(&peek->ended, event->turn_finished.status);
         peek->under_way = peek->waits = false;
@@ -162,8 +165,11 @@ static int take_lines(struct look *look, const struct strbuf *text, bool inside,
 static void begin_summary(struct look *look)
 {
     journal_summary_release(look->peek);
-    *look->peek = (struct journal_summary){
-        .prompt = xstrdup(""), .workspace = xstrdup(""), .model = xstrdup(""), .ended = xstrdup("")};
+    *look->peek = (struct journal_summary){.prompt = xstrdup(""),
+                                           .name = xstrdup(""),
+                                           .workspace = xstrdup(""),
+                                           .model = xstrdup(""),
+                                           .ended = xstrdup("")};
     look->first = true;
     hash_map_release(&look->by_undo);
 }
@@ -223,6 +229,7 @@ int journal_summary_read(struct journal_summary *peek, const char *path, struct 
 void journal_summary_release(struct journal_summary *peek)
 {
     free(peek->prompt);
+    free(peek->name);
     free(peek->workspace);
     free(peek->model);
     free(peek->ended);

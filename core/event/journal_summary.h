@@ -10,6 +10,7 @@
 
 struct journal_summary {
     char *prompt;    /* of the first turn, "": none yet */
+    char *name;      /* that the user gave it, if the part that was read tells; "": none */
     char *workspace; /* "": not recorded */
     char *model;
     char *ended; /* status of the newest turn that ended, "": none */

@@ -206,6 +206,16 @@ static void session_ended(const struct fold *fold)
     fold_programs_left(fold->session);
 }
 
+static void session_resumed(const struct fold *fold)
+{
+    fold->session->ended_seq = 0;
+}
+
+static void session_named(const struct fold *fold)
+{
+    fold->session->title = session_intern(fold->session, fold->event->session_named.name);
+}
+
 static void turn_started(const struct fold *fold)
 {
     struct session *session = fold->session;
@@ -486,6 +496,8 @@ static void (*const folds[EVENT_TYPE_COUNT])(const struct fold *fold) = {
     [EVENT_TURN_FINALIZED] = turn_finalized,
     [EVENT_TURN_FINISHED] = turn_finished,
     [EVENT_SESSION_ENDED] = session_ended,
+    [EVENT_SESSION_RESUMED] = session_resumed,
+    [EVENT_SESSION_NAMED] = session_named,
 };
 
 /* Rows hold seq in 32 bits, with 0 for "not yet". An event without a valid seq gets the next one. */

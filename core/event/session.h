@@ -127,7 +127,7 @@ struct session_question {
 struct session_program {
     uint32_t id;   /* name */
     uint32_t call; /* index of the call that started it, SESSION_NONE when unknown */
-    uint32_t started_seq, ended_seq;
+    uint32_t started_seq, ended_seq; /* ended_seq: 0 again once it is resumed */
     uint32_t first_output_seq, last_output_seq;
     uint32_t lines;  /* newlines printed so far */
     uint32_t inputs; /* number of inputs typed into it */
@@ -189,6 +189,7 @@ struct session {
     struct session_names *names;
     struct text_pool *texts;
     uint32_t id, created, app, workspace, provider, model, engine; /* names */
+    uint32_t title;                                                /* name: what the user called it, 0: nothing */
     uint32_t started_seq, ended_seq;
     uint32_t tools_seq; /* the newest event that lists the tools */
     uint32_t event_count;

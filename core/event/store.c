@@ -216,7 +216,7 @@ int store_session_put(struct store *store, const struct store_session *session, 
     sqlite3_stmt *statement = prepare(
         store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
                " writes, undone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO UPDATE SET"
-               " path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
+               " path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6, updated_us = ?8,"
                " turns = ?9, writes = ?10, undone = ?11");
     if (!statement)
         return store_failed(store, err);

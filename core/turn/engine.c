@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "tools/checkpoint.h"
 #include "tools/protected.h"
 #include "tools/registry.h"
@@ -259,6 +260,18 @@ static void resume_program_names(struct engine *engine)
     runtime_number_from(engine->config->runtime, most);
 }
 
+static int emit_resumed(struct engine *engine, struct err *err)
+{
+    struct clock *clock = loop_clock(engine->config->loop);
+    char created[CLOCK_STAMP_MAX];
+    clock_stamp(clock->wall_us(clock), created);
+    if (emit(&engine->emitter,
+             &(struct event){.type = EVENT_SESSION_RESUMED,
+                             .session_resumed = {.created = created, .app = "keyturn " KEYTURN_VERSION}}) < 0)
+        return err_set(err, "%s", engine->failure);
+    return 0;
+}
+
 struct engine *engine_resume(const struct engine_config *config, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err)
 {
@@ -285,6 +298,10 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
     resume_model(engine, changed);
     engine->left_programs = engine->session.program_count;
     resume_program_names(engine);
+    if (config->same_session && emit_resumed(engine, err) < 0) {
+        engine_free(engine);
+        return NULL;
+    }
     return engine;
 }
 
@@ -735,6 +752,22 @@ static int undo_write(struct engine *engine, const struct intent *intent, struct
     return 0;
 }
 
+/* ---- the session ---- */
+
+/* A name is one line that fits a list and a command line. */
+static int name_session(struct engine *engine, const char *name, struct err *err)
+{
+    size_t len = name ? strlen(name) : 0;
+    if (!len || len > SESSION_NAME_MAX)
+        return err_set(err, "a session name has 1 to %d bytes", SESSION_NAME_MAX);
+    CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
+    utf8_sanitize(&shown, name, len, UTF8_KEEP_NOTHING);
+    if (strcmp(shown.buf, name) != 0 || strspn(name, " ") == len)
+        return err_set(err, "a session name is one line of visible text");
+    emit(&engine->emitter, &(struct event){.type = EVENT_SESSION_NAMED, .session_named = {.name = name}});
+    return 0;
+}
+
 static int end_session(struct engine *engine, const char *reason, struct err *err)
 {
     if (engine->turn)
@@ -836,6 +869,8 @@ int engine_submit(struct engine *engine, const struct intent *intent, struct err
         return process_input_kill(engine, engine->config, intent, err);
     case INTENT_MODEL:
         return change_model(engine, intent->model.name, err);
+    case INTENT_NAME:
+        return name_session(engine, intent->naming.name, err);
     case INTENT_END:
         return end_session(engine, intent->end.reason, err);
     }

@@ -54,6 +54,8 @@ struct pool;
 struct program_control;
 struct tool_source;
 
+#define SESSION_NAME_MAX 60 /* bytes of a name given with INTENT_NAME: a column of a list */
+
 struct engine_config {
     struct loop *loop;
     struct registry *registry;
@@ -62,6 +64,7 @@ struct engine_config {
     struct provider *provider;   /* the model at the start of the session */
     const char *model_name;      /* the user's name for it; NULL: none */
     struct model_source *models; /* other models; NULL: none */
+    bool same_session;           /* engine_resume continues the recorded session itself, not a fork of it */
     bool model_chosen;           /* the user chose the model: a resumed session does not return to its recorded one */
     struct beneath *root;
     struct rules *rules;              /* decide about writes */
@@ -110,8 +113,8 @@ struct sink {
  * change. */
 struct engine *engine_new(const struct engine_config *config, struct journal *take_journal, struct sink *sinks,
                           struct err *err) CHECKED;
-/* Resumes a recorded session: folds `reader`, rebuilds the conversation, emits nothing. An unfinished turn is rebuilt
- * too; INTENT_RESUME_TURN continues it. */
+/* Resumes a recorded session: folds `reader` and rebuilds the conversation. An unfinished turn is rebuilt too;
+ * INTENT_RESUME_TURN continues it. Emits session.resumed if config->same_session, else nothing. */
 struct engine *engine_resume(const struct engine_config *config, struct journal *take_journal,
                              const struct journal_reader *reader, struct sink *sinks, struct err *err) CHECKED;
 /* Cancels running work. Run the loop until engine_idle first, unless the process is about to exit. */

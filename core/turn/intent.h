@@ -28,6 +28,7 @@ enum intent_type {
     INTENT_PROGRAM_INPUT, /* type into a running program, while the turn is held or over */
     INTENT_PROGRAM_KILL,  /* kill a program */
     INTENT_MODEL,         /* use another model from the next request on */
+    INTENT_NAME,          /* give the session a name */
     INTENT_END,           /* the session */
 };
 
@@ -88,6 +89,9 @@ struct intent {
         struct {
             const char *name;
         } model;
+        struct {
+            const char *name;
+        } naming;
         struct {
             const char *reason;
         } end; /* NULL: "quit" */

@@ -58,6 +58,8 @@ static const char *intent_word(enum intent_type type)
         return "kill";
     case INTENT_MODEL:
         return "model";
+    case INTENT_NAME:
+        return "name";
     case INTENT_END:
         return "end";
     }

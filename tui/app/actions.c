@@ -133,7 +133,7 @@ void ui_show_help(struct ui *ui, const struct view *view, enum action action)
 void ui_show_sessions(struct ui *ui, const struct view *view, enum action action)
 {
     (void)view, (void)action;
-    ui_open_dialog(ui, dialog_sessions_new());
+    ui_open_dialog(ui, dialog_sessions_new(NULL));
 }
 
 void ui_show_breaks(struct ui *ui, const struct view *view, enum action action)

@@ -36,6 +36,8 @@ void screen_release(struct screen *screen)
 {
     free(screen->file);
     free(screen->prompt);
+    free(screen->session);
+    free(screen->find);
     *screen = (struct screen){0};
 }
 
@@ -410,6 +412,8 @@ static int app_screen_start(struct app *app, const struct screen *screen)
                                     .fixtures = fixtures,
                                     .prompt = app->wanted,
                                 }));
+        if (screen->find)
+            ui_open_dialog(app->ui, dialog_sessions_new(screen->find));
         if (screen->set_up)
             ui_open_dialog(app->ui, dialog_model_setup_new(app->options->config ? app->options->config : config, NULL));
         app_run(app);
@@ -431,6 +435,7 @@ static int run_screen(struct app *app, const struct screen *screen)
     case SCREEN_DEMO:
     case SCREEN_EXECUTE:
     case SCREEN_FORK:
+    case SCREEN_RESUME:
         return app_screen_live(app, screen);
     case SCREEN_REPLAY:
         return app_screen_replay(app, screen);
@@ -492,8 +497,9 @@ static int app_main(const struct options *options, struct screen first)
     app.keymap = setup_keymap(config);
     int status = app.keymap ? check_theme(&app) : STATUS_USAGE;
     /* Without a model no turn can run, so explain how to set one up. */
-    if (first.kind == SCREEN_LIVE && !options->model && !config->model) {
+    if ((first.kind == SCREEN_LIVE || first.kind == SCREEN_RESUME) && !options->model && !config->model) {
         app.wanted = steal(&first.prompt);
+        screen_release(&first);
         first = (struct screen){.kind = SCREEN_START, .set_up = true};
     }
     if (!status) {
@@ -509,13 +515,18 @@ static int app_main(const struct options *options, struct screen first)
     }
     if (app.notice)
         cli_error(status, "%s", app.notice);
-    if (app.leaked)
+    if (app.farewell)
+        printf("%s\n", app.farewell);
+    if (app.leaked) {
+        fflush(stdout);
         _exit(status); /* a thread still uses this memory: exit without freeing it */
+    }
     keymap_free(app.keymap);
     strbuf_release(&app.stray_text);
     free(app.theme);
     free(app.notice);
     free(app.wanted);
+    free(app.farewell);
     config = app.config; /* the user may have reloaded it */
     return status;
 }
@@ -531,6 +542,18 @@ int app_live(const struct options *options, bool demo)
 {
     return app_main(options, (struct screen){.kind = demo ? SCREEN_DEMO : SCREEN_LIVE,
                                              .prompt = options->operand ? xstrdup(options->operand) : NULL});
+}
+
+int app_resume(const struct options *options, const struct session_row *row)
+{
+    if (!row)
+        return app_main(
+            options, (struct screen){.kind = SCREEN_START, .find = xstrdup(options->operand ? options->operand : "")});
+    return app_main(options,
+                    (struct screen){.kind = SCREEN_RESUME,
+                                    .file = xstrdup(row->path),
+                                    .session = xstrdup(row->id),
+                                    .prompt = options->newest && options->operand ? xstrdup(options->operand) : NULL});
 }
 
 int app_replay(const struct options *options)

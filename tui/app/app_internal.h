@@ -16,12 +16,23 @@
 
 struct player;
 
-enum screen_kind { SCREEN_NONE, SCREEN_START, SCREEN_LIVE, SCREEN_DEMO, SCREEN_REPLAY, SCREEN_EXECUTE, SCREEN_FORK };
+enum screen_kind {
+    SCREEN_NONE,
+    SCREEN_START,
+    SCREEN_LIVE,
+    SCREEN_DEMO,
+    SCREEN_REPLAY,
+    SCREEN_EXECUTE,
+    SCREEN_FORK,   /* a new session that begins like a recording */
+    SCREEN_RESUME, /* a recorded session, continued in its own journal */
+};
 
 /* The screen to open next. Owns its texts. */
 struct screen {
     enum screen_kind kind;
     char *file;      /* the recording, or the journal to resume */
+    char *session;   /* id of the session to resume */
+    char *find;      /* start screen: list the sessions that this text names; "": all of them */
     char *prompt;    /* the first prompt; NULL: the user types it */
     size_t position; /* where a fork branches off the recording */
     bool set_up;     /* start screen: show how to set up a model */
@@ -56,6 +67,7 @@ struct app {
     char *theme;  /* name of the theme the user switched to; NULL: use options and config */
     char *notice; /* message to show when the next screen opens */
     char *wanted; /* a prompt that waits until a model is set up; NULL: none */
+    char *farewell; /* what to print when the terminal is the shell's again; NULL: nothing */
 
     struct screen next;
     const struct screen_ops *ops;

@@ -225,6 +225,16 @@ static int do_model(struct ui *ui, const struct view *view, const char *argument
     return 0;
 }
 
+static int do_name(struct ui *ui, const struct view *view, const char *argument, struct err *err)
+{
+    if (view->mode == VIEW_REPLAY)
+        return err_set(err, "a recording is read only; resume or fork it to name it");
+    if (submit(ui, &(struct intent){.type = INTENT_NAME, .naming = {argument}}, err))
+        return -1;
+    ui_message(ui, LOOK_TEXT, "Named: %s. keyturn resume finds it by this name.", argument);
+    return 0;
+}
+
 static int do_cancel(struct ui *ui, const struct view *view, const char *argument, struct err *err)
 {
     (void)view, (void)argument;
@@ -367,6 +377,7 @@ static const struct command {
     {"goto", "SEQ or TIME", "go to an event of the recording (58) or a time (12.4s)", true, do_goto, NULL},
     {"help", "", "list all keys", false, NULL, NULL},
     {"model", "[NAME]", "switch models from the next request on", false, do_model, model_words},
+    {"name", "TEXT", "name this session; lists and keyturn resume use the name", true, do_name, NULL},
     {"open", "FILE", "open a session, a recording or a fixture", true, do_open, open_words},
     {"permissions", "", "list allowed tools and paths", false, do_permissions, NULL},
     {"program", "[NAME]", "show a program's output and type into it", false, do_program, program_words},

@@ -7,6 +7,7 @@
 
 #include "live.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "cli_error.h"
 #include "demo.h"
@@ -14,6 +15,7 @@
 #include "mcp/mcp.h"
 #include "model/scripted.h"
 #include "sandbox/scratch_dirs.h"
+#include "screen/text.h"
 #include "tools/artifact.h"
 #include "tools/runtime.h"
 #include "turn/divergence.h"
@@ -200,7 +202,15 @@ static void advance(struct loop_task *task)
     struct live *live = LIVE_OF(task, advance);
     if (live->quit_us || engine_turn_running(live->setup.engine))
         return;
-    if (engine_turn_left(live->setup.engine)) {
+    if (engine_turn_left(live->setup.engine) && live->kind == SCREEN_RESUME) {
+        /* Continuing asks the model, which costs money: the user decides. */
+        if (live->prompt)
+            start_turn(live, steal(&live->prompt));
+        else
+            ui_message(live->app->ui, LOOK_WARN,
+                       "The last turn was cut off. %s continues it, %s types the next prompt.",
+                       keymap_key(live->app->keymap, ACTION_CONTINUE), keymap_key(live->app->keymap, ACTION_PROMPT));
+    } else if (engine_turn_left(live->setup.engine)) {
         struct err err = ERR_INIT;
         if (engine_submit(live->setup.engine, &(struct intent){.type = INTENT_RESUME_TURN}, &err))
             ui_message(live->app->ui, LOOK_ERROR, "cannot resume the turn: %s", err.text);
@@ -433,6 +443,73 @@ static int open_live(struct live *live, const struct screen *screen)
     return 0;
 }
 
+/* ---- what is printed after the workbench ---- */
+
+#define FAREWELL_FILES 4
+
+/* Adds the names of the changed files, each once: "a.c, b.c and 2 more". Returns their number. */
+static size_t add_changed_files(struct strbuf *out, const struct session *session)
+{
+    struct hash_map seen = {0};
+    size_t count = 0;
+    for (uint32_t i = 0; i < session->ask_count; i++) {
+        const struct session_question *ask = &session->asks[i];
+        for (const char *at = ask->applied_seq && !ask->undone_seq ? ask->paths : ""; *at; at += strspn(at, ", ")) {
+            size_t len = strcspn(at, ",");
+            CLEANUP(free) char *path = xmemdup0(at, len);
+            at += len;
+            if (hash_map_has(&seen, path))
+                continue;
+            hash_map_put(&seen, path, 1);
+            if (count++ >= FAREWELL_FILES)
+                continue;
+            strbuf_addstr(out, count > 1 ? ", " : "");
+            text_show(out, path, len, 0);
+        }
+    }
+    if (count > FAREWELL_FILES)
+        strbuf_addf(out, " and %zu more", count - FAREWELL_FILES);
+    hash_map_release(&seen);
+    return count;
+}
+
+static bool is_here(const char *workspace)
+{
+    CLEANUP(free) char *here = getcwd(NULL, 0);
+    return here && strcmp(here, workspace) == 0;
+}
+
+/* One line for the shell: the session, the changed files, how to resume. */
+static void say_farewell(struct live *live)
+{
+    const struct session *session = engine_session(live->setup.engine);
+    CLEANUP(strbuf) struct strbuf files = STRBUF_INIT;
+    struct strbuf line = STRBUF_INIT;
+    if (!live->setup.keep || live->kind == SCREEN_DEMO || !session->turn_count)
+        return;
+    strbuf_addstr(&line, "Session ");
+    if (session->title) {
+        const char *title = session_name(session, session->title);
+        text_show(&line, title, strlen(title), 0);
+        strbuf_addf(&line, " (%s)", live->setup.id);
+    } else {
+        strbuf_addstr(&line, live->setup.id);
+    }
+    size_t count = add_changed_files(&files, session);
+    strbuf_addstr(&line, ": ");
+    if (count)
+        text_plural(&line, (int64_t)count, "file changed", "files changed");
+    else
+        strbuf_addstr(&line, "no file changed");
+    if (count)
+        strbuf_addf(&line, ": %s", files.buf);
+    strbuf_addf(&line, ". Resume: keyturn %s%s",
+                is_here(session_name(session, session->workspace)) ? "-c, or keyturn resume " : "resume ",
+                live->setup.id);
+    free(live->app->farewell);
+    live->app->farewell = strbuf_detach(&line, NULL);
+}
+
 /* ---- taking down ---- */
 
 static void close_live(struct live *live)
@@ -473,6 +550,8 @@ static void list_models(struct live *live, const struct config *config)
 
 int app_screen_live(struct app *app, const struct screen *screen)
 {
+    if (screen->kind == SCREEN_RESUME && journal_held(screen->file))
+        return app_screen_replay(app, screen); /* open elsewhere: watch it */
     /* On the heap, because a thread that is still running may use it after this function returns. */
     struct live *live = xcalloc(1, sizeof(*live));
     live->app = app;
@@ -510,6 +589,7 @@ int app_screen_live(struct app *app, const struct screen *screen)
         if (engine_failed(live->setup.engine))
             status = STATUS_FAILED;
         setup_list_session(&live->setup);
+        say_farewell(live);
     }
     app_end(app);
     close_live(live);

@@ -1,5 +1,5 @@
 /* Chooses what a live screen runs with: its folder, its model, its journal. `run`, the demo, the execution of a
- * recording and a fork differ only in these. */
+ * recording, a fork and a resumed session differ only in these. */
 
 #include "base/file.h"
 #include "cli_error.h"
@@ -155,6 +155,39 @@ static int plan_fork(struct live *live, const struct screen *screen, struct setu
     return 0;
 }
 
+/* The folder of a resumed session: the one the user names, or the recorded one. */
+static int resumed_workspace(struct live *live, const struct screen *screen)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event;
+    const char *named = live->app->options->workspace, *recorded = NULL;
+    if (!named && journal_event(live->resumed, 0, &event, &arena, NULL) == 0)
+        recorded = event.session_started.workspace;
+    if (!named && !is_folder(recorded))
+        return cli_error(STATUS_USAGE, "session %s: its folder %s is gone (name another with --workspace DIR)",
+                         screen->session, recorded && *recorded ? recorded : "(unknown)");
+    live->workspace = xstrdup(named ? named : recorded);
+    return 0;
+}
+
+static int plan_resume(struct live *live, const struct screen *screen, struct setup_plan *plan)
+{
+    struct err err = ERR_INIT;
+    live->journal = xstrdup(screen->file);
+    live->resumed = journal_open(live->journal, &err);
+    if (!live->resumed)
+        return cli_file_error(STATUS_USAGE, live->journal, &err);
+    int status = resumed_workspace(live, screen);
+    if (status)
+        return status;
+    live->prompt = screen->prompt;
+    plan->resume = live->resumed;
+    plan->journal = live->journal;
+    plan->session = screen->session;
+    plan->keep = plan->memory = true;
+    return 0;
+}
+
 int live_plan(struct live *live, const struct screen *screen, struct setup_plan *plan)
 {
     switch (screen->kind) {
@@ -164,6 +197,8 @@ int live_plan(struct live *live, const struct screen *screen, struct setup_plan 
         return plan_execution(live, screen, plan);
     case SCREEN_FORK:
         return plan_fork(live, screen, plan);
+    case SCREEN_RESUME:
+        return plan_resume(live, screen, plan);
     default:
         break;
     }

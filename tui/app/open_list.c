@@ -72,10 +72,13 @@ static char *folder_of(const char *path)
     return xstrdup(name);
 }
 
-static void load_sessions(struct open_list *list, int64_t now_us)
+/* `text` NULL: all of them. */
+static void load_sessions(struct open_list *list, const char *text, int64_t now_us)
 {
     struct session_rows rows;
     sessions_load(&rows, SESSIONS_MAX);
+    if (text && *text)
+        sessions_keep_named(&rows, text);
     for (size_t i = 0; i < rows.count; i++) {
         const struct session_row *row = &rows.items[i];
         struct strbuf when = STRBUF_INIT, writes = STRBUF_INIT;
@@ -148,8 +151,14 @@ static void load_fixtures(struct open_list *list, const char *folder)
 void open_list_load(struct open_list *list, const char *fixtures, int64_t now_us)
 {
     *list = (struct open_list){0};
-    load_sessions(list, now_us ? now_us : clock_system()->wall_us(clock_system()));
+    load_sessions(list, NULL, now_us ? now_us : clock_system()->wall_us(clock_system()));
     load_fixtures(list, fixtures);
+}
+
+void open_list_find(struct open_list *list, const char *text)
+{
+    *list = (struct open_list){0};
+    load_sessions(list, text, clock_system()->wall_us(clock_system()));
 }
 
 void open_list_release(struct open_list *list)

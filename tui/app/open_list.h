@@ -9,7 +9,7 @@ struct open_item {
     bool running; /* in another process: it can be watched, not resumed */
     char *name;   /* of a fixture, "late-thread"; of a session, the name of its file */
     char *path;   /* argument of host->open; "demo" for the guided turn */
-    char *title;  /* what a fixture shows, or the first prompt of a session, on one line */
+    char *title;  /* what a fixture shows, or a session's name or first prompt, on one line */
     char *when;   /* "2 min ago"; this and the following are "" for a fixture */
     char *folder; /* "lines", "scratch copy" */
     char *state;  /* "done", "cut off", "running" */
@@ -23,6 +23,8 @@ struct open_list {
 
 /* `fixtures` is their folder; NULL: the folder of the demo. `now_us` 0: use the clock. */
 void open_list_load(struct open_list *list, const char *fixtures, int64_t now_us);
+/* Only the sessions that `text` names (sessions_keep_named); "": all sessions. */
+void open_list_find(struct open_list *list, const char *text);
 void open_list_release(struct open_list *list);
 
 /* The columns of a row: the first prompt, because that is what users remember, then folder, state, writes and time. If

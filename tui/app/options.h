@@ -16,6 +16,7 @@ struct options {
     const char *second;  /* the operand after it */
 
     bool headless, step, serial;
+    bool newest; /* continue the newest session of the folder */
     const char *workspace, *record, *model, *config, *theme, *engine, *tools;
     const char *system;        /* file of the system prompt */
     bool no_instructions;      /* ignore the instructions of the project */

@@ -62,7 +62,7 @@ static bool read_journal(struct session_row *row)
         return false;
     row->running = journal_held(row->path);
     row->workspace = steal(&peek.workspace);
-    row->title = steal(&peek.prompt);
+    row->title = steal(*peek.name ? &peek.name : &peek.prompt);
     row->model = steal(&peek.model);
     row->status = copy(state_of(&peek, row->running));
     row->turns = peek.turns;
@@ -81,7 +81,7 @@ static void describe(struct session_row *row)
         return;
     if (!*row->title) {
         free(row->title);
-        row->title = steal(&peek.prompt);
+        row->title = steal(*peek.name ? &peek.name : &peek.prompt);
     }
     if (row->writes < 0 && peek.all) {
         row->writes = peek.writes;
@@ -243,6 +243,79 @@ void sessions_writes(struct strbuf *out, const struct session_row *row, bool uni
         strbuf_addf(out, "%lld", (long long)row->writes);
     if (row->undone > 0)
         strbuf_addf(out, ", %lld undone", (long long)row->undone);
+}
+
+/* ---- choosing ---- */
+
+typedef bool row_test(const struct session_row *row, const char *text);
+
+static bool has_id(const struct session_row *row, const char *text)
+{
+    return strcmp(row->id, text) == 0;
+}
+
+static bool id_begins(const struct session_row *row, const char *text)
+{
+    return strncmp(row->id, text, strlen(text)) == 0;
+}
+
+static bool has_title(const struct session_row *row, const char *text)
+{
+    return strcasecmp(row->title, text) == 0;
+}
+
+static bool is_in(const struct session_row *row, const char *folder)
+{
+    return strcmp(row->workspace, folder) == 0;
+}
+
+/* The prompts after the first are only in the journal. */
+static bool mentions(const struct session_row *row, const char *text)
+{
+    static const char type[] = "\"turn.started\"";
+    bool found = strcasestr(row->title, text) != NULL;
+    struct journal_reader *reader = found ? NULL : journal_open(row->path, NULL);
+    for (size_t i = 0; reader && !found && i < journal_count(reader); i++) {
+        CLEANUP(arena) struct arena arena = ARENA_INIT;
+        struct event event;
+        size_t len;
+        const char *line = journal_line(reader, i, &len);
+        found = memmem(line, len, type, sizeof(type) - 1) && !journal_event(reader, i, &event, &arena, NULL) &&
+                event.type == EVENT_TURN_STARTED && event.turn_started.prompt &&
+                strcasestr(event.turn_started.prompt, text);
+    }
+    journal_reader_free(reader);
+    return found;
+}
+
+static size_t keep(struct session_rows *rows, row_test *test, const char *text)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct session_row row = rows->items[i];
+        if (test(&row, text))
+            rows->items[kept++] = row;
+        else
+            row_release(&row);
+    }
+    return rows->count = kept;
+}
+
+void sessions_keep_named(struct session_rows *rows, const char *text)
+{
+    static row_test *const tests[] = {has_id, id_begins, has_title};
+    for (size_t i = 0; i < COUNT_OF(tests); i++)
+        for (size_t k = 0; k < rows->count; k++)
+            if (tests[i](&rows->items[k], text)) {
+                keep(rows, tests[i], text);
+                return;
+            }
+    keep(rows, mentions, text);
+}
+
+void sessions_keep_folder(struct session_rows *rows, const char *folder)
+{
+    keep(rows, is_in, folder);
 }
 
 char *sessions_folder(const char *path)

@@ -10,7 +10,8 @@
 struct strbuf;
 
 struct session_row {
-    char *id, *path, *workspace, *title, *status, *model;
+    char *id, *path, *workspace, *status, *model;
+    char *title;     /* the name that the user gave it, else its first prompt */
     int64_t when_us; /* wall time of its last change */
     int64_t turns;
     int64_t writes; /* writes that were applied; -1: unknown */
@@ -30,4 +31,9 @@ void sessions_load(struct session_rows *rows, size_t most);
 char *sessions_find(const char *name);
 /* A folder as the user would type it: "~/src/lines". The caller frees it. */
 char *sessions_folder(const char *path);
+/* Keeps the sessions that `text` names, best first: the one with that id; else those whose id begins with it; else
+ * those with that title; else those whose title or prompts contain it, ignoring case. */
+void sessions_keep_named(struct session_rows *rows, const char *text);
+/* Keeps the sessions of a folder, given as the kernel resolves it. */
+void sessions_keep_folder(struct session_rows *rows, const char *folder);
 void sessions_release(struct session_rows *rows);

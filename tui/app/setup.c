@@ -245,7 +245,7 @@ static int open_rules(struct setup *setup, const struct setup_plan *plan)
 
 /* ---- files ---- */
 
-/* A session resumed in a file has the name of the file. */
+/* A fork has the name of its file. */
 static char *id_of(const char *journal)
 {
     const char *slash = strrchr(journal, '/');
@@ -268,6 +268,10 @@ static void make_id(struct setup *setup, const struct setup_plan *plan)
     char stamp[CLOCK_STAMP_MAX];
     struct clock *clock = loop_clock(setup->loop);
     setup->created_us = clock->wall_us(clock);
+    if (plan->session) {
+        setup->id = xstrdup(plan->session);
+        return;
+    }
     if (plan->resume) {
         setup->id = id_of(plan->journal);
         return;
@@ -484,6 +488,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     make_id(setup, plan);
     setup->engine_config.session = setup->id;
     setup->engine_config.project = setup->project = project_root(plan->workspace);
+    setup->engine_config.same_session = plan->session != NULL;
     use_config(&setup->engine_config, plan->config);
     int status = use_options(&setup->engine_config, plan);
     if (!status)
@@ -539,7 +544,9 @@ void setup_list_session(struct setup *setup)
         .id = setup->id,
         .path = setup->journal,
         .workspace = (char *)session_name(session, session->workspace),
-        .title = peek.prompt ? peek.prompt : (char *)"",
+        .title = session->title ? (char *)session_name(session, session->title)
+                 : peek.prompt  ? peek.prompt
+                                : (char *)"",
         .status = (char *)how_it_ended(session),
         .model = (char *)session_name(session, session->model),
         .created_us = setup->created_us,

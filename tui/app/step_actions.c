@@ -378,6 +378,10 @@ void ui_step(struct ui *ui, const struct view *view, enum action action)
     }
     if (ui->run_to)
         run_to_ended(ui, view);
+    if (action == ACTION_CONTINUE && ui->host->engine && engine_turn_left(ui->host->engine)) {
+        ui_submit(ui, &(struct intent){.type = INTENT_RESUME_TURN});
+        return;
+    }
     if (ui_submit(ui, &(struct intent){.type = type}) && !session_turn_running(view->session) &&
         type != INTENT_CONTINUE)
         ui_message(ui, LOOK_TEXT, "The next turn will pause at its first stop.");

@@ -153,11 +153,19 @@ static int host_edit(struct ui_host *host, const char *name, const char *text, s
 
 /* ---- other sessions ---- */
 
-static bool is_own_session(const char *path)
+/* The user's own session whose journal is `path`; false: it is a recording from elsewhere, which is only shown. */
+static bool find_own_session(const char *path, struct session_row *row)
 {
-    CLEANUP(free) char *folder = file_xdg_path(FILE_DATA, "sessions");
-    size_t len = strlen(folder);
-    return strncmp(path, folder, len) == 0 && path[len] == '/';
+    struct session_rows rows;
+    bool found = false;
+    sessions_load(&rows, SIZE_MAX);
+    for (size_t i = 0; i < rows.count && !found; i++) {
+        found = strcmp(rows.items[i].path, path) == 0;
+        if (found)
+            *row = (struct session_row){.id = steal(&rows.items[i].id), .running = rows.items[i].running};
+    }
+    sessions_release(&rows);
+    return found;
 }
 
 static int host_open(struct ui_host *host, const char *what, struct err *err)
@@ -173,17 +181,21 @@ static int host_open(struct ui_host *host, const char *what, struct err *err)
         return -1;
     size_t count = journal_count(reader);
     journal_reader_free(reader);
-    /* Resume the user's own session if a model is configured and no other process has it open. Without a model, show it
-     * at its end. Show everything else from its beginning. */
-    bool own = is_own_session(file) && !journal_held(file), model = app->options->model || app->config->model;
-    bool go_on = own && model;
-    if (own && !model) {
+    /* Resume the user's own session if a model is configured. Without a model, show it at its end. A session that
+     * another process has open is shown as it grows. Show everything else from its beginning. */
+    struct session_row row = {0};
+    bool own = find_own_session(file, &row) && !journal_held(file), model = app->options->model || app->config->model;
+    if (own && model) {
+        app_go(app, (struct screen){.kind = SCREEN_RESUME, .file = steal(&file), .session = row.id});
+        return 0;
+    }
+    free(row.id);
+    if (own) {
         free(app->notice);
         app->notice = xstrdup("no model is configured, so the session is read only (start keyturn and press m "
                               "to add one)");
     }
-    app_go(app, (struct screen){
-                    .kind = go_on ? SCREEN_FORK : SCREEN_REPLAY, .file = steal(&file), .position = own ? count : 0});
+    app_go(app, (struct screen){.kind = SCREEN_REPLAY, .file = steal(&file), .position = own ? count : 0});
     return 0;
 }
 

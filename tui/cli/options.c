@@ -27,7 +27,9 @@ static const struct command_info commands[] = {
 };
 
 #define OF(ID) (1u << COMMAND_##ID)
-#define TURNS  (OF(RUN) | OF(DEMO) | OF(REPLAY))
+#define TURNS  (OF(RUN) | OF(RESUME) | OF(DEMO) | OF(REPLAY))
+#define LIVE   (OF(RUN) | OF(RESUME))
+#define PIPES  (OF(RUN) | OF(DEMO) | OF(REPLAY)) /* also without a terminal */
 #define ANY    (~0u)
 
 enum taking { TAKE_FLAG, TAKE_TEXT, TAKE_LIST, TAKE_NUMBER, TAKE_SECONDS, TAKE_WHOLE };
@@ -43,11 +45,13 @@ struct option {
 
 #define INTO(field) offsetof(struct cli_options, options.field)
 static const struct option table[] = {
-    {"headless", NULL, "print events as JSON lines on stdout, text for people on stderr", TURNS, TAKE_FLAG,
+    {"headless", NULL, "print events as JSON lines on stdout, text for people on stderr", PIPES, TAKE_FLAG,
      INTO(headless)},
+    {"continue", NULL, "continue the newest session of this folder (short: -c)", OF(RUN), TAKE_FLAG,
+     INTO(newest)},
     {"workspace", "DIR", "the folder the tools work in (run: the current one; demo, replay: a scratch copy)", TURNS,
      TAKE_TEXT, INTO(workspace)},
-    {"record", "FILE", "write the transcript to FILE, which must not exist", TURNS, TAKE_TEXT, INTO(record)},
+    {"record", "FILE", "write the transcript to FILE, which must not exist", PIPES, TAKE_TEXT, INTO(record)},
     {"model", "NAME", "a model of the config file, or scripted:FILE for the answers of a recording", TURNS | OF(EXEC),
      TAKE_TEXT, INTO(model)},
     {"config", "FILE", "read FILE instead of the default config.json",
@@ -61,18 +65,18 @@ static const struct option table[] = {
      "context_tokens, tool_cap_s. Default: the workbench asks at 100 steps, 1 h or $5; without it a turn ends at "
      "50 steps or 30 min",
      TURNS, TAKE_LIST, INTO(budgets)},
-    {"system", "FILE", "read the system prompt from FILE", OF(RUN), TAKE_TEXT, INTO(system)},
-    {"no-project-instructions", NULL, "do not send AGENTS.md to the model", OF(RUN), TAKE_FLAG, INTO(no_instructions)},
+    {"system", "FILE", "read the system prompt from FILE", LIVE, TAKE_TEXT, INTO(system)},
+    {"no-project-instructions", NULL, "do not send AGENTS.md to the model", LIVE, TAKE_FLAG, INTO(no_instructions)},
     {"web", "off|auto|on", "enable web_search", TURNS, TAKE_TEXT, INTO(web)},
     {"serial", NULL, "run one call at a time", TURNS, TAKE_FLAG, INTO(serial)},
     {"approve", "ask|deny|allow", "who decides about writes; ask denies if there is no terminal", TURNS, TAKE_TEXT,
      INTO(approve)},
-    {"ask-timeout", "S", "deny a write after S seconds without an answer", OF(RUN) | OF(DEMO), TAKE_NUMBER,
+    {"ask-timeout", "S", "deny a write after S seconds without an answer", LIVE | OF(DEMO), TAKE_NUMBER,
      INTO(ask_timeout)},
     {"engine", "NAME", "the sandbox for scripts, NAME:HOST on another machine (keyturn engines lists them)",
      TURNS | OF(EXEC), TAKE_TEXT, INTO(engine)},
     {"tools", "DIR", "a folder of Python tools for scripts", TURNS | OF(EXEC), TAKE_TEXT, INTO(tools)},
-    {"mcp", "FILE", "also start the MCP servers of FILE, an object with \"mcpServers\"", OF(RUN) | OF(DOCTOR),
+    {"mcp", "FILE", "also start the MCP servers of FILE, an object with \"mcpServers\"", LIVE | OF(DOCTOR),
      TAKE_LIST, INTO(mcp)},
     {"ask", "TEXT", "let a model write a script for TEXT and correct it until it works", OF(EXEC), TAKE_TEXT,
      INTO(ask)},
@@ -100,6 +104,7 @@ static const struct {
     const char *name, *help;
 } meanings[] = {
     {COMMAND_RUN, "workspace", "the folder the tools work in (default: the current one)"},
+    {COMMAND_RESUME, "workspace", "the folder the tools work in (default: the folder of the session)"},
     {COMMAND_EXEC, "model", "--ask: a model of the config file, or scripted:FILE"},
     {COMMAND_EXEC, "config", "--ask: read FILE instead of the default config.json"},
     {COMMAND_DEMO, "workspace",
@@ -246,11 +251,15 @@ static int take_option(struct cli_options *line, int argc, char **argv, int *at,
     const char *text = argv[*at];
     if (strcmp(text, "-h") == 0)
         text = "--help";
+    if (strcmp(text, "-c") == 0)
+        text = "--continue";
     const char *name = text + 2;
     size_t len = strcspn(name, "=");
     const struct option *option = text[1] == '-' ? find_option(name, len) : NULL;
     if (!option)
         return unknown_option(text, line->command, err);
+    if (line->command == COMMAND_NONE && option->offset == INTO(newest))
+        line->command = COMMAND_RUN; /* keyturn -c */
     if (!option_has(option, line->command))
         return foreign_option(option, line->command, err);
     if (!option->argument) {

@@ -8,12 +8,14 @@
 #include "app/app.h"
 #include "app/cli_error.h"
 #include "app/demo.h"
+#include "app/session_list.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "cli_out.h"
+#include "event/journal.h"
 #include "event/words.h"
 #include "model/scripted.h"
 #include "options.h"
@@ -406,10 +408,79 @@ static int read_prompt(const struct options *options, struct strbuf *prompt)
     return 0;
 }
 
+/* ---- resuming ---- */
+
+/* The newest session of the folder that the options name. Returns 0, or the exit status after printing the error. */
+static int find_newest(const struct options *options, struct session_rows *rows)
+{
+    const char *named = options->workspace ? options->workspace : ".";
+    CLEANUP(free) char *folder = realpath(named, NULL);
+    sessions_load(rows, SIZE_MAX);
+    if (folder)
+        sessions_keep_folder(rows, folder);
+    if (folder && rows->count)
+        return 0;
+    CLEANUP(free) char *shown = sessions_folder(folder ? folder : named);
+    return cli_error(STATUS_USAGE, "no session in %s yet (keyturn run starts one; keyturn sessions lists all)", shown);
+}
+
+/* Runs one more turn of a session, without the workbench. */
+static int run_resumed(struct run_loop *run, struct setup_plan *plan, const struct session_row *row)
+{
+    struct err err = ERR_INIT;
+    struct journal_reader *reader = journal_open(row->path, &err);
+    if (!reader)
+        return cli_file_error(STATUS_USAGE, row->path, &err);
+    plan->resume = reader;
+    plan->journal = row->path;
+    plan->session = row->id;
+    plan->workspace = row->workspace;
+    int status = run_loop_turns(run, plan);
+    journal_reader_free(reader);
+    return status;
+}
+
+int cmd_resume(const struct options *options)
+{
+    if (!app_wanted(options))
+        return cli_error(STATUS_USAGE, "keyturn resume needs a terminal (keyturn run -c PROMPT continues the newest "
+                                       "session of this folder without one)");
+    struct session_rows rows;
+    sessions_load(&rows, SIZE_MAX);
+    int status;
+    if (options->operand)
+        sessions_keep_named(&rows, options->operand);
+    if (!rows.count)
+        status = cli_error(STATUS_USAGE,
+                           options->operand ? "no session is named '%s' or mentions it (keyturn sessions "
+                                              "lists them)"
+                                            : "no sessions yet (keyturn run starts one)",
+                           options->operand);
+    else
+        status = app_resume(options, options->operand && rows.count == 1 ? rows.items : NULL);
+    sessions_release(&rows);
+    return status;
+}
+
+static int run_piped(const struct options *options, const struct session_row *resumed);
+
 int cmd_run(const struct options *options)
 {
-    if (app_wanted(options) && !(options->operand && strcmp(options->operand, "-") == 0))
-        return app_live(options, false);
+    bool screen = app_wanted(options) && !(options->operand && strcmp(options->operand, "-") == 0);
+    struct session_rows rows = {0};
+    int status = options->newest ? find_newest(options, &rows) : 0;
+    const struct session_row *newest = options->newest && !status ? rows.items : NULL;
+    if (!status && newest && options->record)
+        status =
+            cli_error(STATUS_USAGE, "--record starts a new file, --continue goes on in the old one (leave one out)");
+    if (!status)
+        status = !screen ? run_piped(options, newest) : newest ? app_resume(options, newest) : app_live(options, false);
+    sessions_release(&rows);
+    return status;
+}
+
+static int run_piped(const struct options *options, const struct session_row *resumed)
+{
     CLEANUP(config) struct config *config = setup_config(options);
     CLEANUP(strbuf) struct strbuf prompt = STRBUF_INIT;
     struct model_choice model = {0};
@@ -433,7 +504,7 @@ int cmd_run(const struct options *options)
         .memory = true,
         .speed = usual_speed(),
     };
-    return run_loop_turns(&drv, &plan);
+    return resumed ? run_resumed(&drv, &plan, resumed) : run_loop_turns(&drv, &plan);
 }
 
 /* ---- the demo ---- */

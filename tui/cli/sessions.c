@@ -110,7 +110,7 @@ int cmd_sessions(const struct options *options)
             write_json(&output.text, &rows.items[i]);
     } else if (rows.count) {
         write_table(&output.text, &rows, 0, text_terminal_width(STDOUT_FILENO, 120));
-        strbuf_addstr(&output.text, "\nkeyturn replay SESSION replays one.\n");
+        strbuf_addstr(&output.text, "\nkeyturn resume SESSION continues one, keyturn replay SESSION replays it.\n");
     } else {
         strbuf_addstr(&output.text,
                       "No sessions yet. keyturn demo plays a guided turn; keyturn run \"what to do\" starts "
@@ -130,7 +130,7 @@ int cmd_start(const struct options *options)
     cli_help(&output.text);
     sessions_load(&rows, ROWS_AT_START);
     if (rows.count) {
-        strbuf_addstr(&output.text, "\nRecent sessions (keyturn replay SESSION replays one):\n");
+        strbuf_addstr(&output.text, "\nRecent sessions (keyturn resume SESSION continues one):\n");
         write_table(&output.text, &rows, 2, text_terminal_width(STDOUT_FILENO, 120));
     } else {
         strbuf_addstr(&output.text, "\nNew here? keyturn demo plays a guided turn; nothing to set up.\n");

@@ -79,7 +79,8 @@ struct dialog *dialog_list_new(const struct dialog_list *form);
 const char *dialog_list_typed(const struct dialog *dialog); /* the text in the line above the rows */
 extern const struct dialog_list dialog_breaks, dialog_permissions, dialog_models, dialog_divergences;
 struct dialog *dialog_help_new(unsigned contexts); /* all keys, those of the active contexts first */
-struct dialog *dialog_sessions_new(void);          /* recent sessions and fixtures */
+/* Recent sessions and fixtures; with `find`, only the sessions that it names ("": all). */
+struct dialog *dialog_sessions_new(const char *find);
 
 /* A text to read, to answer with a key, or with an input line below it. */
 struct dialog_text {

@@ -495,9 +495,13 @@ static const struct dialog_list sessions_form = {
     .key = session_key,
 };
 
-struct dialog *dialog_sessions_new(void)
+struct dialog *dialog_sessions_new(const char *find)
 {
     struct dialog *dialog = dialog_list_new(&sessions_form);
-    open_list_load(&((struct sessions_own *)dialog->own)->list, NULL, 0);
+    struct open_list *list = &((struct sessions_own *)dialog->own)->list;
+    if (find)
+        open_list_find(list, find);
+    else
+        open_list_load(list, NULL, 0);
     return dialog;
 }
