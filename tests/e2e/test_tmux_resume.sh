@@ -149,7 +149,7 @@ case_open_elsewhere() {
     sees 'status=0'
 }
 
-# Killed at an open question: nothing is lost, and nothing goes on by itself.
+# Killed at an open question: nothing is lost, and nothing continues by itself.
 case_cut_off() {
     begin cut_off 140x30
     printf 'old\n' >"$home/ws/a.txt"

@@ -472,7 +472,7 @@ int cmd_run(const struct options *options)
     const struct session_row *newest = options->newest && !status ? rows.items : NULL;
     if (!status && newest && options->record)
         status =
-            cli_error(STATUS_USAGE, "--record starts a new file, --continue goes on in the old one (leave one out)");
+            cli_error(STATUS_USAGE, "--record starts a new file, --continue appends to the old one (leave one out)");
     if (!status)
         status = !screen ? run_piped(options, newest) : newest ? app_resume(options, newest) : app_live(options, false);
     sessions_release(&rows);
