@@ -104,6 +104,24 @@ struct dialect_request {
     const struct model_request *request;
 };
 
+/* Where a writer is between two groups of messages. */
+struct writer_state {
+    bool comma;     /* the next value needs one */
+    bool begun;     /* a message was written already */
+    enum role role; /* of the open message; ROLE_SYSTEM: none */
+    bool paused;    /* the newest answer was interrupted and is to be continued */
+    bool go_on;     /* the newest message asks for nothing */
+};
+#define WRITER_STATE_INIT ((struct writer_state){.role = ROLE_SYSTEM, .go_on = true})
+
+struct request_writer {
+    struct json_writer w;
+    const struct dialect_request *ask;
+    const struct message_list *messages;
+    struct writer_state state;
+    struct arena arena; /* of a group */
+};
+
 struct dialect {
     const char *name;
     const char *usual_url;
@@ -111,8 +129,12 @@ struct dialect {
     const char *usual_env;  /* the variable that holds the key for the default URL */
     const char *key_header; /* the text before the key, with the colon */
     const char *header;     /* one more; NULL: none */
-    /* Writes the body of a request. */
-    void (*write)(struct strbuf *out, const struct dialect_request *ask);
+    /* The three parts of a request's body (body.h). The head ends where the messages begin; returns the first message
+     * that is not in it. */
+    size_t (*write_head)(struct request_writer *writer);
+    /* Writes the messages that belong together from message `i` on. Returns the first message after them. */
+    size_t (*write_group)(struct request_writer *writer, size_t i);
+    void (*write_end)(struct request_writer *writer);
     /* Takes the data of one event. Returns false to stop reading: the answer has ended or failed. */
     bool (*take)(struct answer *answer, const char *data, size_t len);
     /* Called once when the answer is complete. Returns what its message must hold when it is sent back; NULL:

@@ -18,37 +18,27 @@
 
 /* ---- writing ---- */
 
-struct anthropic_writer {
-    struct json_writer w;
-    const struct dialect_request *ask;
-    const struct message_list *messages;
-    enum role role; /* of the open message; ROLE_SYSTEM: none */
-    bool begun;     /* a message was written already */
-    bool paused;    /* the newest answer was interrupted and is to be continued */
-    struct arena arena;
-};
-
-static void close_message(struct anthropic_writer *writing)
+static void close_message(struct request_writer *writing)
 {
-    if (writing->role == ROLE_SYSTEM)
+    if (writing->state.role == ROLE_SYSTEM)
         return;
     json_close(&writing->w, ']');
     json_close(&writing->w, '}');
-    writing->role = ROLE_SYSTEM;
+    writing->state.role = ROLE_SYSTEM;
 }
 
 /* Joins consecutive messages of one side. The API wants the results of calls and the user's next text in one
  * message. */
-static void open_message(struct anthropic_writer *writing, enum role role)
+static void open_message(struct request_writer *writing, enum role role)
 {
-    if (writing->role == role)
+    if (writing->state.role == role)
         return;
     close_message(writing);
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "role", role_name(role));
     json_open(&writing->w, "content", '[');
-    writing->role = role;
-    writing->begun = true;
+    writing->state.role = role;
+    writing->state.begun = true;
 }
 
 /* Marks the end of what the next request repeats: the server may cache it. */
@@ -57,7 +47,7 @@ static void mark_cache(struct json_writer *w)
     json_add_raw(w, "cache_control", "{\"type\":\"ephemeral\"}");
 }
 
-static void write_text(struct anthropic_writer *writing, const char *text, size_t len, bool last)
+static void write_text(struct request_writer *writing, const char *text, size_t len, bool last)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "type", "text");
@@ -77,7 +67,7 @@ static void write_id(struct json_writer *w, const char *key, const char *id)
     json_add_str(w, key, clean);
 }
 
-static void write_call(struct anthropic_writer *writing, const struct tool_call *call)
+static void write_call(struct request_writer *writing, const struct tool_call *call)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "type", "tool_use");
@@ -87,7 +77,7 @@ static void write_call(struct anthropic_writer *writing, const struct tool_call 
     json_close(&writing->w, '}');
 }
 
-static void write_result(struct anthropic_writer *writing, const char *id, const struct message *result, bool last)
+static void write_result(struct request_writer *writing, const char *id, const struct message *result, bool last)
 {
     open_message(writing, ROLE_USER);
     json_open(&writing->w, NULL, '{');
@@ -119,7 +109,7 @@ static bool fits(const struct json *outline, const struct message *message)
 
 /* Returns the blocks that this model wants back; NULL if it would accept none. Sets `paused` if it continues from
  * there. */
-static const struct json *outline_of(struct anthropic_writer *writing, const struct message *message, bool *paused)
+static const struct json *outline_of(struct request_writer *writing, const struct message *message, bool *paused)
 {
     *paused = false;
     if (!message->opaque)
@@ -134,7 +124,7 @@ static const struct json *outline_of(struct anthropic_writer *writing, const str
     return blocks;
 }
 
-static void write_outline(struct anthropic_writer *writing, const struct json *outline, const struct message *message)
+static void write_outline(struct request_writer *writing, const struct json *outline, const struct message *message)
 {
     size_t call = 0;
     json_each (block, outline) {
@@ -149,7 +139,7 @@ static void write_outline(struct anthropic_writer *writing, const struct json *o
     }
 }
 
-static size_t write_assistant(struct anthropic_writer *writing, size_t i)
+static size_t write_assistant(struct request_writer *writing, size_t i)
 {
     const struct message *message = &writing->messages->items[i];
     bool paused;
@@ -158,12 +148,12 @@ static size_t write_assistant(struct anthropic_writer *writing, size_t i)
     bool last = i + 1 + results == writing->messages->count;
     if (dialect_blank(message->text) && !message->call_count && !paused)
         return i + 1;
-    if (!writing->begun) { /* the API requires a first message of the user */
+    if (!writing->state.begun) { /* the API requires a first message of the user */
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
     }
     open_message(writing, ROLE_ASSISTANT);
-    writing->paused = paused;
+    writing->state.paused = paused;
     if (outline) {
         write_outline(writing, outline, message);
     } else {
@@ -182,33 +172,35 @@ static size_t write_assistant(struct anthropic_writer *writing, size_t i)
     return i + 1 + results;
 }
 
-static void write_messages(struct anthropic_writer *writing, size_t from)
+/* A group is one message, or an answer with its results. */
+static size_t anthropic_write_group(struct request_writer *writing, size_t i)
 {
     const struct message_list *messages = writing->messages;
-    json_open(&writing->w, "messages", '[');
-    for (size_t i = from; i < messages->count;) {
-        const struct message *message = &messages->items[i];
-        if (message->role == ROLE_ASSISTANT) {
-            i = write_assistant(writing, i);
-            continue;
-        }
-        if (!dialect_blank(message->text)) {
-            open_message(writing, ROLE_USER);
-            write_text(writing, message->text, strlen(message->text), i + 1 == messages->count);
-        }
-        i++;
+    const struct message *message = &messages->items[i];
+    if (message->role == ROLE_ASSISTANT)
+        return write_assistant(writing, i);
+    if (!dialect_blank(message->text)) {
+        open_message(writing, ROLE_USER);
+        write_text(writing, message->text, strlen(message->text), i + 1 == messages->count);
     }
-    /* The API treats a last message of the model as the beginning of its answer. That is correct only for an
-     * interrupted one. */
-    if (writing->role != ROLE_USER && !(writing->role == ROLE_ASSISTANT && writing->paused)) {
+    return i + 1;
+}
+
+/* The API treats a last message of the model as the beginning of its answer. That is correct only for an interrupted
+ * one. */
+static void anthropic_write_end(struct request_writer *writing)
+{
+    bool answers = writing->state.role == ROLE_ASSISTANT && writing->state.paused;
+    if (writing->state.role != ROLE_USER && !answers) {
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), true);
     }
     close_message(writing);
     json_close(&writing->w, ']');
+    json_close(&writing->w, '}');
 }
 
-static void write_system(struct anthropic_writer *writing, size_t count)
+static void write_system(struct request_writer *writing, size_t count)
 {
     bool first = true;
     json_open(&writing->w, "system", '[');
@@ -237,7 +229,7 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
 
 /* With thinking requested, the API requires the thinking of an answer whose calls have just run. If another model gave
  * the answer, or it was recorded without thinking, the request goes without thinking. */
-static bool may_think(struct anthropic_writer *writing)
+static bool may_think(struct request_writer *writing)
 {
     const struct message_list *messages = writing->messages;
     size_t i = messages->count;
@@ -249,38 +241,37 @@ static bool may_think(struct anthropic_writer *writing)
     return outline_of(writing, &messages->items[i - 1], &paused) != NULL;
 }
 
-static void anthropic_write(struct strbuf *out, const struct dialect_request *ask)
+static size_t anthropic_write_head(struct request_writer *writing)
 {
+    const struct dialect_request *ask = writing->ask;
     const struct model_request *request = ask->request;
-    struct anthropic_writer writing = {
-        .w = json_begin(out), .ask = ask, .messages = request->messages, .role = ROLE_SYSTEM, .arena = ARENA_INIT};
+    struct json_writer *w = &writing->w;
     size_t system = dialect_system_count(request->messages);
     int64_t thinking = request->reflection ? 0 : request->thinking_tokens;
     int64_t most = request->max_output_tokens > 0 ? request->max_output_tokens : MAX_TOKENS;
     bool own = dialect_said(ask, "thinking");
     if (thinking > 0)
-        thinking = !own && may_think(&writing) ? (thinking > THINKING_MIN ? thinking : THINKING_MIN) : 0;
-    json_open(&writing.w, NULL, '{');
-    json_add_str(&writing.w, "model", ask->spec->model);
-    json_add_bool(&writing.w, "stream", true);
+        thinking = !own && may_think(writing) ? (thinking > THINKING_MIN ? thinking : THINKING_MIN) : 0;
+    json_open(w, NULL, '{');
+    json_add_str(w, "model", ask->spec->model);
+    json_add_bool(w, "stream", true);
     if (!dialect_said(ask, "max_tokens"))
-        json_add_int(&writing.w, "max_tokens", most + thinking);
+        json_add_int(w, "max_tokens", most + thinking);
     if (thinking > 0) {
-        json_open(&writing.w, "thinking", '{');
-        json_add_str(&writing.w, "type", "enabled");
-        json_add_int(&writing.w, "budget_tokens", thinking);
-        json_close(&writing.w, '}');
+        json_open(w, "thinking", '{');
+        json_add_str(w, "type", "enabled");
+        json_add_int(w, "budget_tokens", thinking);
+        json_close(w, '}');
     }
     if (request->tool_count)
-        write_tools(&writing.w, request);
+        write_tools(w, request);
     if (request->tool_count && request->reflection && !dialect_said(ask, "tool_choice"))
-        json_add_raw(&writing.w, "tool_choice", "{\"type\":\"none\"}");
-    dialect_write_options(&writing.w, ask);
+        json_add_raw(w, "tool_choice", "{\"type\":\"none\"}");
+    dialect_write_options(w, ask);
     if (system)
-        write_system(&writing, system);
-    write_messages(&writing, system);
-    json_close(&writing.w, '}');
-    arena_release(&writing.arena);
+        write_system(writing, system);
+    json_open(w, "messages", '[');
+    return system;
 }
 
 /* ---- reading ---- */
@@ -489,7 +480,9 @@ const struct dialect dialect_anthropic = {
     .usual_env = "ANTHROPIC_API_KEY",
     .key_header = "x-api-key: ",
     .header = "anthropic-version: 2023-06-01",
-    .write = anthropic_write,
+    .write_head = anthropic_write_head,
+    .write_group = anthropic_write_group,
+    .write_end = anthropic_write_end,
     .take = anthropic_take,
     .keep = anthropic_keep,
 };

@@ -49,7 +49,7 @@ struct http_request {
     const char *method;         /* NULL: GET, or POST if there is a body */
     const char *url;            /* http or https */
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
-    const char *body;           /* copied; NULL: none */
+    const char *body;           /* borrowed until the end of the request; NULL: none */
     size_t body_len;
     bool direct;        /* use no proxy for plain http: the request holds what others must not read */
     bool plain;         /* do not decompress the answer: a few bytes could expand to many at once */

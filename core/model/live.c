@@ -1,7 +1,7 @@
 /* Models over HTTP: sends a request and turns the stream that answers it into a reply.
  *
- * It handles one request at a time. It writes the body, passes the answer's events through the SSE reader to the
- * dialect, and builds the reply from them. It keeps the connection for the next request.
+ * It handles one request at a time. It extends the body of the last request, passes the answer's events through the SSE
+ * reader to the dialect, and builds the reply from them. It keeps the connection for the next request.
  *
  * The end marker of the stream ends the answer, not the end of the connection. Failures after the marker do not matter.
  * If an answer ends early, that is noticed within curl, so a separate task calls the listener. */
@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/redact.h"
+#include "body.h"
 #include "http.h"
 #include "sse.h"
 #include <ctype.h>
@@ -75,6 +76,7 @@ struct live_model {
 
     struct model_listener *listener; /* NULL: no request */
     struct http_transfer *transfer;  /* NULL: none is running */
+    struct body request;
     struct sse sse;
     struct answer answer;
     struct strbuf body;  /* of an answer that is not a stream */
@@ -334,16 +336,15 @@ static void begin_request(struct live_model *self, struct model_listener *listen
 static void live_ask(struct provider *provider, const struct model_request *request, struct model_listener *listener)
 {
     struct live_model *self = self_of(provider);
-    CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
     if (self->listener)
         BUG("a request while another is open");
     begin_request(self, listener);
-    self->dialect->write(&body, &(struct dialect_request){&self->spec, self->options, request});
+    body_write(&self->request, self->dialect, &(struct dialect_request){&self->spec, self->options, request});
     self->transfer = http_start(self->http, &(struct http_request){
                                                 .url = self->url,
                                                 .headers = self->headers,
-                                                .body = body.buf,
-                                                .body_len = body.len,
+                                                .body = self->request.text.buf,
+                                                .body_len = self->request.text.len,
                                                 .direct = self->spec.key && !self->spec.allow_http,
                                                 .plain = true,
                                                 .limit = self->spec.answer_max,
@@ -367,6 +368,7 @@ static void live_free(struct provider *provider)
     sse_release(&self->sse);
     answer_release(&self->answer);
     strbuf_release(&self->body);
+    body_release(&self->request);
     if (self->spec.key)
         explicit_bzero((char *)self->spec.key, strlen(self->spec.key));
     arena_release(&self->arena);
@@ -526,6 +528,7 @@ struct provider *live_new(struct loop *loop, struct http *http, const struct liv
     sse_init(&self->sse, on_event, self);
     answer_init(&self->answer);
     strbuf_init(&self->body);
+    body_init(&self->request);
     make_headers(self);
     if (self->spec.options)
         self->options = json_parse(&self->arena, self->spec.options, strlen(self->spec.options), err);

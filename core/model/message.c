@@ -33,15 +33,32 @@ void message_list_init(struct message_list *list)
 
 void message_list_release(struct message_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        struct message *message = &list->items[i];
-        free(message->text);
-        free(message->call_id);
-        free(message->opaque);
-        tool_calls_free(message->calls, message->call_count);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        message_release(&list->items[i]);
     free(list->items);
     message_list_init(list);
+}
+
+void message_release(struct message *message)
+{
+    free(message->text);
+    free(message->call_id);
+    free(message->opaque);
+    tool_calls_free(message->calls, message->call_count);
+}
+
+void message_changed(struct message *message)
+{
+    static _Atomic uint64_t newest;
+    message->stamp = ++newest;
+    message->tokens = 0;
+}
+
+void message_set_text(struct message *message, char *take_text)
+{
+    free(message->text);
+    message->text = take_text;
+    message_changed(message);
 }
 
 struct message *message_list_add(struct message_list *list, enum role role, const char *text)
@@ -54,6 +71,7 @@ struct message *message_list_take(struct message_list *list, enum role role, cha
     GROW(list->items, list->count, list->room);
     struct message *message = &list->items[list->count++];
     *message = (struct message){.role = role, .text = take_text};
+    message_changed(message);
     return message;
 }
 
@@ -69,6 +87,8 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
         copy->opaque = old->opaque ? xstrdup(old->opaque) : NULL;
         for (size_t k = 0; k < old->call_count; k++)
             message_add_call(copy, old->calls[k].id, old->calls[k].name, old->calls[k].arguments);
+        copy->stamp = old->stamp;
+        copy->tokens = old->tokens;
     }
 }
 
@@ -88,6 +108,7 @@ void message_add_call(struct message *message, const char *id, const char *name,
     message->calls = xreallocarray(message->calls, message->call_count + 1, sizeof(*message->calls));
     message->calls[message->call_count++] = (struct tool_call){
         .id = xstrdup(id), .name = xstrdup(name), .arguments = xstrdup(arguments ? arguments : "{}")};
+    message_changed(message);
 }
 
 void tool_calls_free(struct tool_call *calls, size_t count)

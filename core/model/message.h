@@ -22,9 +22,11 @@ struct message {
     char *text;
     struct tool_call *calls; /* of an assistant message */
     size_t call_count;
-    char *opaque;  /* of an assistant message: JSON object that its provider wants back unchanged, or NULL */
-    char *call_id; /* of a tool message */
-    bool failed;   /* of a tool message: it explains why there is no result */
+    char *opaque;   /* of an assistant message: JSON object that its provider wants back unchanged, or NULL */
+    char *call_id;  /* of a tool message */
+    bool failed;    /* of a tool message: it explains why there is no result */
+    uint64_t stamp; /* equal stamps mean equal content: what was written for a request need not be written again */
+    int64_t tokens; /* estimated by compaction; 0: not yet */
 };
 
 struct message_list {
@@ -38,6 +40,10 @@ void message_list_release(struct message_list *list);
 struct message *message_list_add(struct message_list *list, enum role role, const char *text);
 struct message *message_list_take(struct message_list *list, enum role role, char *take_text);
 void message_list_copy(struct message_list *to, const struct message_list *from);
+/* Must follow every change of a message that a model may have been sent. */
+void message_changed(struct message *message);
+void message_set_text(struct message *message, char *take_text);
+void message_release(struct message *message);
 /* Moves the messages of `take_from` to the end of `to`. */
 void message_list_append(struct message_list *to, struct message_list *take_from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);

@@ -7,14 +7,7 @@
 
 /* ---- writing ---- */
 
-struct openai_writer {
-    struct json_writer w;
-    const struct dialect_request *ask;
-    const struct message_list *messages;
-    struct arena arena;
-};
-
-static void write_message(struct openai_writer *writing, const char *role, const char *text)
+static void write_message(struct request_writer *writing, const char *role, const char *text)
 {
     json_open(&writing->w, NULL, '{');
     json_add_str(&writing->w, "role", role);
@@ -24,7 +17,7 @@ static void write_message(struct openai_writer *writing, const char *role, const
 
 /* Joins consecutive messages of one role. The templates of local models expect one system message and alternating
  * roles. */
-static size_t write_joined(struct openai_writer *writing, size_t from, size_t to, const char *role)
+static size_t write_joined(struct request_writer *writing, size_t from, size_t to, const char *role)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     for (size_t i = from; i < to; i++)
@@ -35,7 +28,7 @@ static size_t write_joined(struct openai_writer *writing, size_t from, size_t to
     return to;
 }
 
-static void write_calls(struct openai_writer *writing, const struct message *message)
+static void write_calls(struct request_writer *writing, const struct message *message)
 {
     json_open(&writing->w, "tool_calls", '[');
     for (size_t k = 0; k < message->call_count; k++) {
@@ -55,7 +48,7 @@ static void write_calls(struct openai_writer *writing, const struct message *mes
 }
 
 /* Returns the reasoning that this model wants back, or NULL. */
-static const char *reasoning_of(struct openai_writer *writing, const struct message *message)
+static const char *reasoning_of(struct request_writer *writing, const struct message *message)
 {
     if (!message->opaque || !message->call_count)
         return NULL;
@@ -66,7 +59,7 @@ static const char *reasoning_of(struct openai_writer *writing, const struct mess
     return json_str(json_get(opaque, "reasoning_content"), NULL);
 }
 
-static size_t write_assistant(struct openai_writer *writing, size_t i)
+static size_t write_assistant(struct request_writer *writing, size_t i)
 {
     const struct message *message = &writing->messages->items[i];
     const char *reasoning = reasoning_of(writing, message);
@@ -93,26 +86,28 @@ static size_t write_assistant(struct openai_writer *writing, size_t i)
     return i + 1 + dialect_results(writing->messages, i + 1);
 }
 
-static void write_messages(struct openai_writer *writing)
+/* A group is the system prompt, an answer with its results, or what is said between two answers. */
+static size_t openai_write_group(struct request_writer *writing, size_t i)
 {
     const struct message_list *messages = writing->messages;
-    bool go_on = true;
-    json_open(&writing->w, "messages", '[');
-    size_t i = write_joined(writing, 0, dialect_system_count(messages), "system");
-    while (i < messages->count) {
-        size_t to = i;
-        go_on = messages->items[i].role == ROLE_ASSISTANT && !messages->items[i].call_count;
-        if (messages->items[i].role == ROLE_ASSISTANT) {
-            i = write_assistant(writing, i);
-            continue;
-        }
-        while (to < messages->count && messages->items[to].role != ROLE_ASSISTANT)
-            to++;
-        i = write_joined(writing, i, to, "user");
-    }
-    if (go_on)
+    const struct message *message = &messages->items[i];
+    size_t to = i;
+    if (i == 0 && message->role == ROLE_SYSTEM)
+        return write_joined(writing, 0, dialect_system_count(messages), "system");
+    writing->state.go_on = message->role == ROLE_ASSISTANT && !message->call_count;
+    if (message->role == ROLE_ASSISTANT)
+        return write_assistant(writing, i);
+    while (to < messages->count && messages->items[to].role != ROLE_ASSISTANT)
+        to++;
+    return write_joined(writing, i, to, "user");
+}
+
+static void openai_write_end(struct request_writer *writing)
+{
+    if (writing->state.go_on)
         write_message(writing, "user", dialect_go_on);
     json_close(&writing->w, ']');
+    json_close(&writing->w, '}');
 }
 
 static void write_tools(struct json_writer *w, const struct model_request *request)
@@ -131,29 +126,28 @@ static void write_tools(struct json_writer *w, const struct model_request *reque
     json_close(w, ']');
 }
 
-static void openai_write(struct strbuf *out, const struct dialect_request *ask)
+static size_t openai_write_head(struct request_writer *writing)
 {
+    const struct dialect_request *ask = writing->ask;
     const struct model_request *request = ask->request;
-    struct openai_writer writing = {
-        .w = json_begin(out), .ask = ask, .messages = request->messages, .arena = ARENA_INIT};
-    json_open(&writing.w, NULL, '{');
-    json_add_str(&writing.w, "model", ask->spec->model);
-    json_add_bool(&writing.w, "stream", true);
+    struct json_writer *w = &writing->w;
+    json_open(w, NULL, '{');
+    json_add_str(w, "model", ask->spec->model);
+    json_add_bool(w, "stream", true);
     if (!dialect_said(ask, "stream_options"))
-        json_add_raw(&writing.w, "stream_options", "{\"include_usage\":true}");
+        json_add_raw(w, "stream_options", "{\"include_usage\":true}");
     if (request->max_output_tokens > 0 && !dialect_said(ask, "max_tokens") &&
         !dialect_said(ask, "max_completion_tokens"))
-        json_add_int(&writing.w, "max_completion_tokens", request->max_output_tokens);
+        json_add_int(w, "max_completion_tokens", request->max_output_tokens);
     if (request->tool_count)
-        write_tools(&writing.w, request);
+        write_tools(w, request);
     if (request->tool_count && request->reflection && !dialect_said(ask, "tool_choice"))
-        json_add_str(&writing.w, "tool_choice", "none");
+        json_add_str(w, "tool_choice", "none");
     if (request->tool_count && request->parallel && !dialect_said(ask, "parallel_tool_calls"))
-        json_add_bool(&writing.w, "parallel_tool_calls", true); /* some servers default to one call at a time */
-    dialect_write_options(&writing.w, ask);
-    write_messages(&writing);
-    json_close(&writing.w, '}');
-    arena_release(&writing.arena);
+        json_add_bool(w, "parallel_tool_calls", true); /* some servers default to one call at a time */
+    dialect_write_options(w, ask);
+    json_open(w, "messages", '[');
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -304,7 +298,9 @@ const struct dialect dialect_openai = {
     .usual_env = "OPENAI_API_KEY",
     .key_header = "Authorization: Bearer ",
     .header = NULL,
-    .write = openai_write,
+    .write_head = openai_write_head,
+    .write_group = openai_write_group,
+    .write_end = openai_write_end,
     .take = openai_take,
     .keep = openai_keep,
 };

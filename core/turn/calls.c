@@ -529,8 +529,7 @@ static int edit_prompt(struct turn *turn, const char *text)
         return -1;
     json_write_str(&before, message->text, strlen(message->text), JSON_COMPACT);
     json_write_str(&after, text, strlen(text), JSON_COMPACT);
-    free(message->text);
-    message->text = xstrdup(text);
+    message_set_text(message, xstrdup(text));
     /* Also the turn's own copy, because memory and later turns must have the text that the model read. */
     free(turn->prompt);
     turn->prompt = xstrdup(text);

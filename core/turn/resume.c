@@ -33,8 +33,7 @@ static void recall_prompt(struct turn *turn, const char *after)
     turn->prompt = xstrdup(text);
     for (size_t i = turn->messages.count; i-- > 0;)
         if (turn->messages.items[i].role == ROLE_USER) {
-            free(turn->messages.items[i].text);
-            turn->messages.items[i].text = xstrdup(text);
+            message_set_text(&turn->messages.items[i], xstrdup(text));
             return;
         }
 }

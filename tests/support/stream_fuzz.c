@@ -2,13 +2,14 @@
 
 #include "stream_fuzz.h"
 #include "base/mem.h"
+#include "model/body.h"
 #include "streams.h"
 
 /* Turns a reply into a message and checks that the request with that message is JSON. */
 static void send_back(const struct dialect *dialect, struct model_reply *reply)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(strbuf) struct strbuf body = STRBUF_INIT;
+    struct body body;
     const struct live_spec spec = {.provider = dialect->name, .model = "m"};
     struct message_list messages;
     message_list_init(&messages);
@@ -17,9 +18,11 @@ static void send_back(const struct dialect *dialect, struct model_reply *reply)
         message_add_call(message, reply->calls[i].id, reply->calls[i].name, reply->calls[i].arguments);
     message->opaque = steal(&reply->opaque);
     const struct model_request request = {.messages = &messages, .thinking_tokens = 500};
-    dialect->write(&body, &(struct dialect_request){&spec, NULL, &request});
-    if (!json_parse(&arena, body.buf, body.len, NULL))
-        BUG("a request that is no JSON: %s", body.buf);
+    body_init(&body);
+    body_write(&body, dialect, &(struct dialect_request){&spec, NULL, &request});
+    if (!json_parse(&arena, body.text.buf, body.text.len, NULL))
+        BUG("a request that is no JSON: %s", body.text.buf);
+    body_release(&body);
     message_list_release(&messages);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "model/body.h"
 #include "support/streams.h"
 #include "support/test.h"
 #include <stdint.h>
@@ -20,7 +21,7 @@ struct asking {
 static char *written(const struct message_list *messages, const struct asking *how)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    struct strbuf out = STRBUF_INIT;
+    struct body body;
     const struct live_spec spec = {.provider = how->dialect->name, .model = how->model ? how->model : "m"};
     const struct json *options = how->options ? json_parse(&arena, how->options, strlen(how->options), NULL) : NULL;
     const struct model_request request = {.messages = messages,
@@ -29,9 +30,12 @@ static char *written(const struct message_list *messages, const struct asking *h
                                           .tool_count = how->no_tools ? 0 : 1,
                                           .parallel = how->parallel,
                                           .thinking_tokens = how->thinking};
-    how->dialect->write(&out, &(struct dialect_request){&spec, options, &request});
-    assert_non_null(json_parse(&arena, out.buf, out.len, NULL));
-    return strbuf_detach(&out, NULL);
+    body_init(&body);
+    body_write(&body, how->dialect, &(struct dialect_request){&spec, options, &request});
+    assert_non_null(json_parse(&arena, body.text.buf, body.text.len, NULL));
+    char *text = strbuf_detach(&body.text, NULL);
+    body_release(&body);
+    return text;
 }
 
 static void writes(const struct message_list *messages, const struct asking *how, const char *expected)
