@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "compaction.h"
 #include "event/compare.h"
 #include "event/words.h"
 #include "replay.h"
@@ -199,7 +200,7 @@ struct divergences *divergences_new(const struct recording *recording)
     struct divergences *d = xcalloc(1, sizeof(*d));
     struct hash_map counts = {0};
     int64_t turn = 0, step = 0;
-    bool full = is_full(lines, &d->scratch), memory = false;
+    bool full = is_full(lines, &d->scratch), memory = false, other_rules = false;
     struct event event;
     d->recording = recording;
     d->lines = lines;
@@ -228,6 +229,10 @@ struct divergences *divergences_new(const struct recording *recording)
         count_step(&event, &step);
         full |= event.type == EVENT_TURN_PREPARED;
         int rule = rule_for(&event);
+        if (event.type == EVENT_CONTEXT_COMPACTED && event.context_compacted.rules != COMPACTION_RULES) {
+            other_rules = true;
+            continue;
+        }
         if (rule < 0 || turn == 0)
             continue;
         d->types[rules[rule].type] = true;
@@ -239,6 +244,8 @@ struct divergences *divergences_new(const struct recording *recording)
     }
     for (size_t i = 0; full && i < COUNT_OF(rules); i++)
         d->types[rules[i].type] = true;
+    if (other_rules) /* they choose other steps to compact before */
+        d->types[EVENT_CONTEXT_COMPACTED] = false;
     hash_map_release(&counts);
     return d;
 }

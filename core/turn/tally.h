@@ -54,7 +54,8 @@ struct tally {
     char *final_text;
     bool timed_out;
     bool context_was_compacted;
-    int64_t context_seen; /* tokens of the newest request, as the model counted them; 0: not since compaction */
+    int64_t context_after; /* tokens after the last compaction; 0: none */
+    int64_t context_seen;  /* tokens of the newest request, as the model counted them; 0: not since compaction */
 };
 
 void tally_init(struct tally *state);

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/loop.h"
 #include "base/waiter.h"
+#include "compaction.h"
 #include "context_pack.h"
 #include "engine.h"
 #include "event/redact_events.h"
@@ -261,7 +262,8 @@ void turn_compact(struct turn *turn);
 /* Shortens the messages to about half, after the model refused a request as too long. Returns false if nothing can be
  * left out; otherwise the caller must emit the result. */
 struct compacted {
-    int64_t before, after;
+    struct compaction run;
+    int64_t before, after; /* by the model's count */
     char *how;
 };
 bool turn_make_smaller(struct turn *turn, struct compacted *done);

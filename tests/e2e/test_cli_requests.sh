@@ -77,7 +77,7 @@ reads() { printf '{"id":"c%s","name":"read_file","arguments":{"path":"f%s.txt"}}
 kt run --workspace ws --model m.jsonl --budget context_tokens=3500 --record r.jsonl "Read all of it."
 ok "exit 0" is 0
 ok "the plain text shows it" grep -q '^context .*tool results\? shortened' "$base/out"
-ok "the event has the remaining messages" grep -q '"type":"context.compacted","step":4,.*"messages":\[{"role":"system"' r.jsonl
+ok "the event has what was done" grep -q '"type":"context.compacted","step":4,.*"parts":\[{"what":"results","first":' r.jsonl
 ok "before its request" test "$(grep -n context.compacted r.jsonl | head -1 | cut -d: -f1)" -lt \
     "$(grep -n '"model.requested","step":4' r.jsonl | cut -d: -f1)"
 cp -r ws r

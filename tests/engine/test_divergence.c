@@ -213,6 +213,49 @@ static void record_and_end(struct made *made)
     turn_check_do(&made->rig, INTENT_END);
 }
 
+/* Results that fill the context. */
+static void record_compaction(struct made *made)
+{
+    static char output[4096];
+    memset(output, 'x', sizeof(output) - 1);
+    output[0] = output[sizeof(output) - 2] = '"';
+    made_init(made);
+    made->rig.config.limits.context_tokens = 9000;
+    made->look.output = output;
+    for (int i = 0; i < 8; i++) {
+        CLEANUP(free) char *arguments = xasprintf("{\"n\":%d}", i);
+        fake_answer_call(replay_answer(&made->rig), NULL, "look", arguments);
+    }
+    replay_answer(&made->rig)->text = "over";
+    turn_check_open(&made->rig, made->path);
+    turn_rig_turn(&made->rig, "go");
+    assert_true(turn_rig_count(&made->rig, EVENT_CONTEXT_COMPACTED) > 0);
+    turn_check_do(&made->rig, INTENT_END);
+}
+
+/* Other rules compact before other steps. That is no fault of the run. */
+TEST(compactions_are_compared_if_the_rules_are_the_same)
+{
+    for (int other = 0; other < 2; other++) {
+        struct made made;
+        struct again again;
+        record_compaction(&made);
+        run_again(&made, &again);
+        again_check_none(&again);
+        again_release(&again);
+        tamper(&made, "context.compacted", "\"step\":", "\"step\":1");
+        if (other)
+            tamper(&made, "context.compacted", "\"rules\":1", "\"rules\":9");
+        run_again(&made, &again);
+        if (other)
+            again_check_none(&again);
+        else
+            check_first(&again, "context.compacted", "event");
+        again_release(&again);
+        made_release(&made);
+    }
+}
+
 TEST(order_of_the_events_of_a_call_counts)
 {
     static const struct {
