@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define WRITEBACK_BYTES (1 << 20)
+
 struct journal {
     int fd; /* -1: in memory */
     char *path;
@@ -28,6 +30,7 @@ struct journal {
     int64_t last_t;
     int64_t last_seq;
     off_t len;           /* of the part known to be good */
+    off_t flowing;       /* of the part that is on its way to the disk */
     bool torn;           /* bytes after `len` could not be removed */
     bool named;          /* the folder with its name is synced */
     struct strbuf lines; /* the lines appended last */
@@ -140,7 +143,7 @@ static int resume_from(struct journal *journal, const struct journal_reader *rea
     }
     journal->origin_us -= journal->last_t;
     bool newline = true;
-    journal->len = (off_t)journal_good_length(reader, &newline);
+    journal->len = journal->flowing = (off_t)journal_good_length(reader, &newline);
     if (ftruncate(journal->fd, journal->len) < 0)
         return err_set_errno(err, errno, "cannot remove the incomplete last line");
     if (!newline) {
@@ -206,6 +209,16 @@ static int cut_back(struct journal *journal)
     return result;
 }
 
+/* Starts writing to the disk and does not wait for it. Otherwise a long turn would leave all of its lines for the sync
+ * at its end. */
+static void start_writing(struct journal *journal)
+{
+    if (journal->len - journal->flowing < WRITEBACK_BYTES)
+        return;
+    sync_file_range(journal->fd, journal->flowing, journal->len - journal->flowing, SYNC_FILE_RANGE_WRITE);
+    journal->flowing = journal->len;
+}
+
 static int write_lines(struct journal *journal, bool durable, struct err *err)
 {
     if (journal->torn && cut_back(journal) < 0)
@@ -220,6 +233,7 @@ static int write_lines(struct journal *journal, bool durable, struct err *err)
         return -1;
     }
     journal->len += (off_t)journal->lines.len;
+    start_writing(journal);
     return 0;
 }
 
