@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "bench.h"
+#include "bench_http.h"
 #include "model/http.h"
 #include "model/live.h"
 #include <arpa/inet.h>
@@ -19,12 +20,10 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,57 +49,6 @@ struct server {
     size_t waited;
 };
 
-static void open_listener(struct server *server)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (server->listener < 0 || bind(server->listener, (struct sockaddr *)&address, len) ||
-        listen(server->listener, 8) || getsockname(server->listener, (struct sockaddr *)&address, &len))
-        die("no server");
-    server->port = ntohs(address.sin_port);
-}
-
-static size_t content_length(const char *head)
-{
-    for (const char *line = head; (line = strchr(line, '\n')) && *++line;)
-        if (strncasecmp(line, "content-length:", 15) == 0)
-            return strtoul(line + 15, NULL, 10);
-    return 0;
-}
-
-/* Reads one message of HTTP: 0, or -1 at the end of the connection. */
-static int read_message(int fd, struct strbuf *in, size_t *body)
-{
-    const char *end = NULL;
-    strbuf_reset(in);
-    for (;;) {
-        if (!end && (end = strstr(in->buf, "\r\n\r\n")))
-            *body = (size_t)(end + 4 - in->buf);
-        if (end && in->len >= *body + content_length(in->buf))
-            return 0;
-        strbuf_grow(in, 65536);
-        ssize_t got = recv(fd, in->buf + in->len, 65536, 0);
-        if (got <= 0)
-            return -1;
-        strbuf_set_len(in, in->len + (size_t)got);
-        end = end ? in->buf + *body - 4 : NULL;
-    }
-}
-
-static void send_whole(int fd, const char *bytes, size_t len)
-{
-    for (ssize_t done; len; bytes += done, len -= (size_t)done)
-        if ((done = send(fd, bytes, len, MSG_NOSIGNAL)) <= 0)
-            return;
-}
-
-static void quick(int fd)
-{
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
 /* Serves one connection after the other. Each starts with the first answer. */
 static void *serve(void *data)
 {
@@ -109,11 +57,11 @@ static void *serve(void *data)
     size_t body;
     for (int fd; (fd = accept(server->listener, NULL, NULL)) >= 0; close(fd)) {
         double sent_s = 0;
-        quick(fd);
-        for (size_t i = 0; i < server->count && read_message(fd, &in, &body) == 0; i++) {
+        bench_no_delay(fd);
+        for (size_t i = 0; i < server->count && bench_read_message(fd, &in, &body) == 0; i++) {
             if (i > 0)
                 server->waits_s[server->waited++] = bench_now_s() - sent_s;
-            send_whole(fd, server->answers[i].buf, server->answers[i].len);
+            bench_send(fd, server->answers[i].buf, server->answers[i].len);
             sent_s = bench_now_s();
         }
     }
@@ -125,13 +73,12 @@ static void add_answer(struct server *server, const struct strbuf *body)
 {
     struct strbuf *answer = &server->answers[server->count++];
     strbuf_init(answer);
-    strbuf_addf(answer, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n", body->len);
-    strbuf_add(answer, body->buf, body->len);
+    bench_answer(answer, body);
 }
 
 static void start_server(struct server *server)
 {
-    open_listener(server);
+    server->listener = bench_listen(&server->port);
     if (pthread_create(&server->thread, NULL, serve, server))
         die("no thread");
 }
@@ -147,13 +94,6 @@ static void stop_server(struct server *server)
 
 /* ---- one step ---- */
 
-#define EVENT "event: %s\ndata: {\"type\":\"%s\","
-
-static void event(struct strbuf *out, const char *type, const char *rest)
-{
-    strbuf_addf(out, EVENT "%s}\n\n", type, type, rest);
-}
-
 static void write_call(struct strbuf *out, int step)
 {
     CLEANUP(free)
@@ -163,26 +103,27 @@ static void write_call(struct strbuf *out, int step)
     CLEANUP(free)
     char *path = xasprintf(
         "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"f%02d.txt\\\"}\"}", step);
-    event(out, "message_start", "\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":900,\"output_tokens\":1}}");
-    event(out, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
+    bench_event(out, "message_start",
+                "\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":900,\"output_tokens\":1}}");
+    bench_event(out, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
     for (int i = 0; i < 8; i++)
-        event(out, "content_block_delta",
-              "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some more words \"}");
-    event(out, "content_block_stop", "\"index\":0");
-    event(out, "content_block_start", start);
-    event(out, "content_block_delta",
-          "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"path\\\": \"}");
-    event(out, "content_block_delta", path);
-    event(out, "content_block_stop", "\"index\":1");
-    event(out, "message_delta", "\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":60}");
-    event(out, "message_stop", "\"n\":0");
+        bench_event(out, "content_block_delta",
+                    "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some more words \"}");
+    bench_event(out, "content_block_stop", "\"index\":0");
+    bench_event(out, "content_block_start", start);
+    bench_event(out, "content_block_delta",
+                "\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"path\\\": \"}");
+    bench_event(out, "content_block_delta", path);
+    bench_event(out, "content_block_stop", "\"index\":1");
+    bench_event(out, "message_delta", "\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":60}");
+    bench_event(out, "message_stop", "\"n\":0");
 }
 
 static void write_end(struct strbuf *out)
 {
-    event(out, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Done.\"}");
-    event(out, "message_delta", "\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":60}");
-    event(out, "message_stop", "\"n\":0");
+    bench_event(out, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Done.\"}");
+    bench_event(out, "message_delta", "\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":60}");
+    bench_event(out, "message_stop", "\"n\":0");
 }
 
 static char *dir, *workspace;
@@ -211,7 +152,7 @@ static void say(int fd, const cJSON *request)
     CLEANUP(free) char *both = xmalloc((size_t)head_len + len);
     memcpy(both, head, (size_t)head_len);
     memcpy(both + head_len, body, len);
-    send_whole(fd, both, (size_t)head_len + len);
+    bench_send(fd, both, (size_t)head_len + len);
     free(body);
 }
 
@@ -260,11 +201,11 @@ static void least(void)
     char arguments[256] = "", id[64] = "", path[512], text[FILE_BYTES + 1];
     size_t body;
     cJSON_AddStringToObject(block(messages, "user", "text"), "text", "Read them.");
-    quick(fd);
+    bench_no_delay(fd);
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
         die("no connection");
     say(fd, request);
-    while (read_message(fd, &in, &body) == 0 && hear(in.buf + body, arguments, id)) {
+    while (bench_read_message(fd, &in, &body) == 0 && hear(in.buf + body, arguments, id)) {
         cJSON *input = cJSON_Parse(arguments), *call = block(messages, "assistant", "tool_use"),
               *result = block(messages, "user", "tool_result");
         snprintf(path, sizeof(path), "%s/%s", workspace, cJSON_GetObjectItemCaseSensitive(input, "path")->valuestring);
@@ -412,12 +353,13 @@ static void plainly(void *none)
 
 static void bench_stream(void)
 {
-    event(&stream_body, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
+    bench_event(&stream_body, "content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
     while (stream_body.len < STREAM_BYTES)
-        event(&stream_body, "content_block_delta",
-              "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" some words\\n\"}");
-    event(&stream_body, "message_delta", "\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}");
-    event(&stream_body, "message_stop", "\"n\":0");
+        bench_event(&stream_body, "content_block_delta",
+                    "\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" some words\\n\"}");
+    bench_event(&stream_body, "message_delta",
+                "\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}");
+    bench_event(&stream_body, "message_stop", "\"n\":0");
     add_answer(&streams, &stream_body);
     start_server(&streams);
     struct bench_pair pair = bench_compare(ROUNDS, through_provider, plainly, NULL);
