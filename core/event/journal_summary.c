@@ -41,6 +41,7 @@ static void set_model(struct journal_summary *peek, const struct event_model_inf
 
 static void take(struct journal_summary *peek, const struct event *event)
 {
+    enum event_verdict verdict;
     if (event->turn > peek->turns)
         peek->turns = event->turn;
     switch (event->type) {
@@ -66,6 +67,11 @@ static void take(struct journal_summary *peek, const struct event *event)
         peek->under_way = peek->waits = true;
         break;
     case EVENT_WRITE_DECIDED:
+        verdict = event_verdict(event->write_decided.decision, event->write_decided.by);
+        peek->approved += verdict == VERDICT_APPROVED;
+        peek->denied += verdict == VERDICT_DENIED;
+        peek->waits = false;
+        break;
     case EVENT_TOOL_FINISHED:
         peek->waits = false;
         break;

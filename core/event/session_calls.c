@@ -99,8 +99,7 @@ static void next_ask(struct session *session)
 
 static bool allows(const struct session *session, const struct session_question *ask)
 {
-    const char *decision = session_name(session, ask->decision);
-    return strcmp(decision, "approved") == 0 || strcmp(decision, "partial") == 0 || strcmp(decision, "edited") == 0;
+    return event_verdict(session_name(session, ask->decision), ask->by) == VERDICT_APPROVED;
 }
 
 uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn)

@@ -42,6 +42,10 @@ static const char *const migrations[] = {
     " wall_us INTEGER NOT NULL);"
     "CREATE TABLE lesson (tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID;",
     "ALTER TABLE session ADD COLUMN writes INTEGER NOT NULL DEFAULT -1;", /* -1: unknown */
+    /* Nothing read the tables. A decision is in its journal; the list of sessions shows how many there were. */
+    "DROP TABLE decision; DROP TABLE lesson;"
+    "ALTER TABLE session ADD COLUMN approved INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE session ADD COLUMN denied INTEGER NOT NULL DEFAULT -1;",
 };
 
 static int store_failed(struct store *store, struct err *err)
@@ -210,11 +214,11 @@ int store_session_put(struct store *store, const struct store_session *session, 
 {
     LOCK(store);
     CLEANUP(statement)
-    sqlite3_stmt *statement = prepare(
-        store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
-               " writes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO UPDATE SET path = ?2,"
-               " workspace = ?3, title = ?4, status = ?5, model = ?6, created_us = ?7, updated_us = ?8,"
-               " turns = ?9, writes = ?10");
+    sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
+                       " writes, approved, denied) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                       " ON CONFLICT (id) DO UPDATE SET path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6,"
+                       " created_us = ?7, updated_us = ?8, turns = ?9, writes = ?10, approved = ?11, denied = ?12");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session->id);
@@ -227,6 +231,8 @@ int store_session_put(struct store *store, const struct store_session *session, 
     bind_int(statement, 8, session->updated_us);
     bind_int(statement, 9, session->turns);
     bind_int(statement, 10, session->writes);
+    bind_int(statement, 11, session->approved);
+    bind_int(statement, 12, session->denied);
     return run(store, statement, err);
 }
 
@@ -235,8 +241,8 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
     LOCK(store);
     CLEANUP(statement)
     sqlite3_stmt *statement =
-        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes"
-                       " FROM session ORDER BY updated_us DESC, id LIMIT ?1");
+        prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes,"
+                       " approved, denied FROM session ORDER BY updated_us DESC, id LIMIT ?1");
     if (!statement)
         return store_failed(store, err);
     bind_int(statement, 1, limit_of(limit));
@@ -256,6 +262,8 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
             .updated_us = sqlite3_column_int64(statement, 7),
             .turns = sqlite3_column_int64(statement, 8),
             .writes = sqlite3_column_int64(statement, 9),
+            .approved = sqlite3_column_int64(statement, 10),
+            .denied = sqlite3_column_int64(statement, 11),
         };
     }
     if (code != SQLITE_DONE) {
@@ -363,52 +371,4 @@ void store_memory_free(struct store_memory *list, size_t count)
     for (size_t i = 0; i < count; i++)
         free(list[i].text);
     free(list);
-}
-
-/* ---- decisions and lessons ---- */
-
-int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
-                       struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement)
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO decision (session, turn, text, wall_us) VALUES (?1, ?2, ?3, ?4)");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, session);
-    bind_int(statement, 2, turn);
-    bind_text(statement, 3, text);
-    bind_int(statement, 4, wall_us);
-    return run(store, statement, err);
-}
-
-int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement)
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO lesson (tool, calls, failures) VALUES (?1, ?2, ?3) ON CONFLICT (tool) DO UPDATE SET"
-                       " calls = calls + ?2, failures = failures + ?3");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, tool);
-    bind_int(statement, 2, calls);
-    bind_int(statement, 3, failures);
-    return run(store, statement, err);
-}
-
-int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement = prepare(store, "SELECT calls, failures FROM lesson WHERE tool = ?1");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, tool);
-    int code = sqlite3_step(statement);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return store_failed(store, err);
-    *calls = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    *failures = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
-    return 0;
 }

@@ -1,6 +1,5 @@
 #pragma once
-/* keyturn.db: data that outlives a session: the list of sessions, episodic memory (full text, ranked by BM25),
- * records of decisions.
+/* keyturn.db: data that outlives a session: the list of sessions, and episodic memory (full text, ranked by BM25).
  *
  * The journals are the source of truth. If the user deletes this file, only memory is lost.
  *
@@ -22,7 +21,8 @@ struct store_session {
     char *id, *path, *workspace, *title, *status, *model; /* title: the first prompt, cut */
     int64_t created_us, updated_us;                       /* wall time */
     int64_t turns;
-    int64_t writes; /* applied; -1: not known */
+    int64_t writes;           /* applied; -1: not known */
+    int64_t approved, denied; /* decisions about writes; -1: not known */
 };
 /* Adds or updates a session. */
 int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
@@ -42,10 +42,3 @@ int store_memory_add(struct store *store, const char *session, const char *text,
 int store_memory_search(struct store *store, const char *query, size_t limit, struct store_memory **list, size_t *count,
                         struct err *err) CHECKED;
 void store_memory_free(struct store_memory *list, size_t count);
-
-/* Records one decision: the question and the answer. */
-int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
-                       struct err *err) CHECKED;
-/* Records experience with a tool: calls and failures, summed over sessions. */
-int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err) CHECKED;
-int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err) CHECKED;

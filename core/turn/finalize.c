@@ -2,9 +2,7 @@
  * step cannot stop the ones after it. */
 
 #include "finalize.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "base/redact.h"
 #include "base/strbuf.h"
 #include "prepare.h"
 
@@ -140,16 +138,6 @@ void finalization_to_event(struct event_turn_finalized *event, struct arena *are
                                            .judges = status_to_event(arena, finalization, FINALIZE_JUDGES)};
 }
 
-static int store_decisions(void *data, const struct finalize_input *input, struct err *err)
-{
-    for (size_t i = 0; i < input->decision_count; i++) {
-        CLEANUP(free) char *decision = redact_copy(input->decisions[i]);
-        if (store_decision_add(data, input->session, input->turn, decision, input->wall_us, err))
-            return -1;
-    }
-    return 0;
-}
-
 static int store_memory(void *data, const struct finalize_input *input, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -157,18 +145,9 @@ static int store_memory(void *data, const struct finalize_input *input, struct e
     return text.len ? store_memory_add(data, input->session, text.buf, input->wall_us, err) : 0;
 }
 
-static int store_lessons(void *data, const struct finalize_input *input, struct err *err)
-{
-    for (size_t i = 0; i < input->tool_count; i++)
-        if (store_lesson_add(data, input->tools[i].name, input->tools[i].calls, input->tools[i].failures, err))
-            return -1;
-    return 0;
-}
-
 struct finalize_hooks finalize_store_hooks(struct store *store)
 {
     if (!store)
         return (struct finalize_hooks){0};
-    return (struct finalize_hooks){
-        .data = store, .decision = store_decisions, .memory = store_memory, .learner = store_lessons};
+    return (struct finalize_hooks){.data = store, .memory = store_memory};
 }

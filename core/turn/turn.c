@@ -309,10 +309,6 @@ static void finalize(struct turn *turn, struct turn_call *held)
 {
     const struct tally *state = &turn->tally;
     (void)held; /* NULL: the gate before finalizing holds no call */
-    turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
-    for (size_t i = 0; i < state->tally_count; i++)
-        turn->final_tools[i] =
-            (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
         .session = turn->config->session,
         .turn = turn->number,
@@ -324,10 +320,6 @@ static void finalize(struct turn *turn, struct turn_call *held)
         .citation_count = state->citation_count,
         .usage = state->usage,
         .wall_us = loop_clock(turn->config->loop)->wall_us(loop_clock(turn->config->loop)),
-        .tools = turn->final_tools,
-        .tool_count = state->tally_count,
-        .decisions = (const char *const *)state->decisions,
-        .decision_count = state->decision_count,
     };
     turn->works++;
     loop_work_start(turn->config->loop, &turn->final_work, run_finalizer, finalized);
@@ -397,7 +389,6 @@ void turn_free(struct turn *turn)
     message_list_release(&turn->messages);
     free((void *)turn->tools);
     finalization_release(&turn->final);
-    free(turn->final_tools);
     tally_release(&turn->tally);
     strbuf_release(&turn->delta_text);
     strbuf_release(&turn->delta_thinking);

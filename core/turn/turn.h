@@ -125,7 +125,6 @@ struct turn {
     struct loop_task next; /* continues from the loop instead of from deep inside a callback */
     struct loop_work final_work;
     struct finalize_input final_input;
-    struct finalize_tool *final_tools;
     struct finalization final;
     bool finished;
     struct turn_left {

@@ -49,11 +49,16 @@ TEST(sessions_are_listed_newest_first)
         char id[16], title[32];
         snprintf(id, sizeof(id), "s%d", i);
         snprintf(title, sizeof(title), "it's \"%d\"; DROP", i);
-        OK(store_session_put(
-            store,
-            &(struct store_session){
-                .id = id, .path = (char *)"/p", .title = title, .created_us = i, .updated_us = 100 + i, .turns = i},
-            &err));
+        OK(store_session_put(store,
+                             &(struct store_session){.id = id,
+                                                     .path = (char *)"/p",
+                                                     .title = title,
+                                                     .created_us = i,
+                                                     .updated_us = 100 + i,
+                                                     .turns = i,
+                                                     .approved = i,
+                                                     .denied = 2},
+                             &err));
     }
     char one[] = "s1", done[] = "done";
     OK(store_session_put(store, &(struct store_session){.id = one, .status = done, .updated_us = 900, .turns = 7},
@@ -69,6 +74,8 @@ TEST(sessions_are_listed_newest_first)
     assert_string_equal(list[1].id, "s4");
     assert_string_equal(list[1].title, "it's \"4\"; DROP");
     assert_string_equal(list[1].path, "/p");
+    assert_int_equal(list[1].approved, 4);
+    assert_int_equal(list[1].denied, 2);
     assert_string_equal(list[2].id, "s3");
     store_sessions_free(list, count);
     OK(store_sessions(store, 0, &list, &count, &err));
@@ -162,20 +169,6 @@ TEST(queries_are_plain_text)
     store_close(store);
 }
 
-TEST(lessons_add_up)
-{
-    struct store *store = must_open(":memory:");
-    int64_t calls = -1, failures = -1;
-    OK(store_lesson_get(store, "grep", &calls, &failures, &err));
-    assert_true(calls == 0 && failures == 0);
-    OK(store_lesson_add(store, "grep", 5, 1, &err));
-    OK(store_lesson_add(store, "grep", 2, 2, &err));
-    OK(store_lesson_get(store, "grep", &calls, &failures, &err));
-    assert_true(calls == 7 && failures == 3);
-    OK(store_decision_add(store, "s1", 2, "write src/a.c: approved by key", 5, &err));
-    store_close(store);
-}
-
 TEST(files_are_private_and_kept)
 {
     CLEANUP(free) char *path = xasprintf("%s/keyturn.db", folder);
@@ -220,7 +213,6 @@ static void *hammer(void *data)
         OK(store_memory_add(store, "s", "words for everybody", 1, &err));
         OK(store_memory_search(store, "words", 3, &list, &count, &err));
         store_memory_free(list, count);
-        OK(store_lesson_add(store, "t", 1, 0, &err));
     }
     return NULL;
 }
@@ -233,9 +225,11 @@ TEST(threads_may_share_it)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, store), 0);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_join(threads[i], NULL);
-    int64_t calls, failures;
-    OK(store_lesson_get(store, "t", &calls, &failures, &err));
-    assert_true(calls == 200);
+    struct store_memory *list;
+    size_t count;
+    OK(store_memory_search(store, "everybody", 1000, &list, &count, &err));
+    assert_int_equal(count, 200);
+    store_memory_free(list, count);
     store_close(store);
 }
 

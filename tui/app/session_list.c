@@ -55,6 +55,13 @@ static const char *state_of(const struct journal_summary *peek, bool running)
     return peek->under_way ? "cut off" : *peek->ended ? words_turn_status(peek->ended) : "no turn";
 }
 
+static void take_counts(struct session_row *row, const struct journal_summary *peek)
+{
+    row->writes = peek->all ? peek->writes : -1;
+    row->approved = peek->all ? peek->approved : -1;
+    row->denied = peek->all ? peek->denied : -1;
+}
+
 static bool read_journal(struct session_row *row)
 {
     CLEANUP(journal_summary) struct journal_summary peek;
@@ -66,7 +73,7 @@ static bool read_journal(struct session_row *row)
     row->model = steal(&peek.model);
     row->status = copy(state_of(&peek, row->running));
     row->turns = peek.turns;
-    row->writes = peek.all ? peek.writes : -1;
+    take_counts(row, &peek);
     return true;
 }
 
@@ -82,8 +89,8 @@ static void describe(struct session_row *row)
         free(row->title);
         row->title = steal(&peek.prompt);
     }
-    if (row->writes < 0 && peek.all)
-        row->writes = peek.writes;
+    if (row->writes < 0)
+        take_counts(row, &peek);
 }
 
 /* ---- from the list ---- */
@@ -125,6 +132,8 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
                 .when_us = list[i].updated_us,
                 .turns = list[i].turns,
                 .writes = list[i].writes,
+                .approved = list[i].approved,
+                .denied = list[i].denied,
             };
             describe(&rows->items[rows->count - 1]);
         }

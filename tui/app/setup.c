@@ -505,12 +505,15 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     return set_gates(setup, plan);
 }
 
-static int64_t count_writes(const struct session *session)
+static void count_writes(const struct session *session, struct store_session *entry)
 {
-    int64_t writes = 0;
-    for (uint32_t i = 0; i < session->ask_count; i++)
-        writes += session->asks[i].applied_seq != 0;
-    return writes;
+    for (uint32_t i = 0; i < session->ask_count; i++) {
+        const struct session_question *ask = &session->asks[i];
+        enum event_verdict verdict = event_verdict(session_name(session, ask->decision), ask->by);
+        entry->writes += ask->applied_seq != 0;
+        entry->approved += verdict == VERDICT_APPROVED;
+        entry->denied += verdict == VERDICT_DENIED;
+    }
 }
 
 static const char *how_it_ended(const struct session *session)
@@ -542,8 +545,8 @@ void setup_list_session(struct setup *setup)
         .created_us = setup->created_us,
         .updated_us = clock->wall_us(clock),
         .turns = (int64_t)session->turn_count,
-        .writes = count_writes(session),
     };
+    count_writes(session, &entry);
     if (store_session_put(setup->engine_config.store, &entry, &err))
         log_warn("store: %s", err.text);
 }
