@@ -40,16 +40,6 @@ static void choose_citations(struct finalization *out, const struct finalize_inp
     }
 }
 
-static void add_sources(struct finalization *out)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    strbuf_addf(&text, "%s\n\nSources:\n", out->text);
-    for (size_t i = 0; i < out->citation_count; i++)
-        strbuf_addf(&text, "- %s\n", out->citations[i].ref);
-    free(out->text);
-    out->text = strbuf_detach(&text, NULL);
-}
-
 static void step_citations(struct finalization *out, const struct finalize_input *input,
                            const struct finalize_hooks *hooks)
 {
@@ -60,8 +50,6 @@ static void step_citations(struct finalization *out, const struct finalize_input
     if (out->status[FINALIZE_CITATIONS] == failed)
         return;
     choose_citations(out, input);
-    if (out->citation_count)
-        add_sources(out);
 }
 
 static void step_usage(struct finalization *out, const struct finalize_input *input, const struct finalize_hooks *hooks)

@@ -47,8 +47,8 @@ struct finalize_hooks {
 struct finalize_hooks finalize_store_hooks(struct store *store);
 
 struct finalization {
-    char *text;                 /* the final text, with citations if requested */
-    struct citation *citations; /* those shown */
+    char *text;                 /* the model's own final text */
+    struct citation *citations; /* the list that Keyturn shows below it, if requested */
     size_t citation_count;
     const char *status[FINALIZE_STEP_COUNT]; /* "done", "skipped", "failed" */
     char *reason[FINALIZE_STEP_COUNT];       /* of a failure, else NULL */

@@ -103,9 +103,8 @@ TEST(every_step_may_fail_and_the_others_still_run)
             assert_string_equal(final.status[i], failed ? "failed" : "done");
             assert_int_equal(final.reason[i] != NULL, failed);
         }
-        assert_int_equal(strncmp(final.text, "the final text", 14), 0);
-        if (failing & 1u << FINALIZE_CITATIONS)
-            assert_string_equal(final.text, "the final text");
+        assert_string_equal(final.text, "the final text");
+        assert_int_equal(final.citation_count > 0, !(failing & 1u << FINALIZE_CITATIONS));
         finalization_release(&final);
         strbuf_release(&recorder.calls);
     }
@@ -129,10 +128,10 @@ TEST(parts_that_are_missing_are_skipped)
     finalization_release(&final);
 }
 
-TEST(citations_are_shown_once_and_only_if_configured)
+TEST(citations_are_listed_once_only_if_configured_and_beside_the_text)
 {
     struct finalization final = finalize_turn(&input, NULL);
-    assert_string_equal(final.text, "the final text\n\nSources:\n- src/a.c\n- src/b.c\n- https://x\n");
+    assert_string_equal(final.text, "the final text");
     assert_int_equal(final.citation_count, 3);
     assert_string_equal(final.status[FINALIZE_CITATIONS], "done");
     finalization_release(&final);
