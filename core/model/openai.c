@@ -57,7 +57,9 @@ static void write_calls(struct openai_writer *writing, const struct message *mes
 /* Returns the reasoning that this model wants back, or NULL. */
 static const char *reasoning_of(struct openai_writer *writing, const struct message *message)
 {
-    if (!message->opaque || !message->call_count)
+    /* Only the loop that the reasoning is about needs it; servers refuse it or drop it once the user has spoken again.
+     */
+    if (!message->opaque || !message->call_count || message_is_earlier(message))
         return NULL;
     const struct json *opaque = json_parse(&writing->arena, message->opaque, strlen(message->opaque), NULL);
     if (strcmp(json_str(json_get(opaque, "provider"), ""), dialect_openai.name) != 0 ||
@@ -96,16 +98,22 @@ static size_t write_assistant(struct openai_writer *writing, size_t i)
 static void write_messages(struct openai_writer *writing)
 {
     const struct message_list *messages = writing->messages;
-    bool go_on = true;
+    bool go_on = true, answered = false; /* the message before is an answer without calls */
     json_open(&writing->w, "messages", '[');
     size_t i = write_joined(writing, 0, dialect_system_count(messages), "system");
     while (i < messages->count) {
         size_t to = i;
-        go_on = messages->items[i].role == ROLE_ASSISTANT && !messages->items[i].call_count;
-        if (messages->items[i].role == ROLE_ASSISTANT) {
+        const struct message *message = &messages->items[i];
+        go_on = message->role == ROLE_ASSISTANT && !message->call_count;
+        if (message->role == ROLE_ASSISTANT) {
+            bool blank = dialect_blank(message->text) && !message->call_count;
+            if (answered && !blank)
+                write_message(writing, "user", dialect_go_on);
+            answered = blank ? answered : go_on;
             i = write_assistant(writing, i);
             continue;
         }
+        answered = false;
         while (to < messages->count && messages->items[to].role != ROLE_ASSISTANT)
             to++;
         i = write_joined(writing, i, to, "user");

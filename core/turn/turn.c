@@ -188,10 +188,11 @@ static void prepare(struct turn *turn)
     const char **names = arena_calloc(&arena, turn->tool_count + 1, sizeof(*names));
     for (size_t i = 0; i < turn->tool_count; i++)
         names[i] = turn->tools[i]->spec.name;
-    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_PREPARED,
-                                         .turn_prepared = {.messages = message_list_to_event(&arena, &turn->messages),
-                                                           .tools = {names, turn->tool_count},
-                                                           .prompt_render_hash = turn->preparation.render_hash}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_PREPARED,
+                         .turn_prepared = {.messages = message_list_to_event_briefly(&arena, &turn->messages),
+                                           .tools = {names, turn->tool_count},
+                                           .prompt_render_hash = turn->preparation.render_hash}});
     message_list_append(&turn->messages, &said);
 }
 
@@ -243,6 +244,7 @@ struct turn *turn_make(struct engine *engine, const struct engine_config *config
     message_list_init(&turn->messages);
     strbuf_init(&turn->delta_text);
     strbuf_init(&turn->delta_thinking);
+    strbuf_init(&turn->partial);
     turn_host_init(turn);
     return turn;
 }
@@ -392,6 +394,7 @@ void turn_free(struct turn *turn)
     tally_release(&turn->tally);
     strbuf_release(&turn->delta_text);
     strbuf_release(&turn->delta_thinking);
+    strbuf_release(&turn->partial);
     arena_release(&turn->arena);
     free(turn->prompt);
     free(turn);
