@@ -132,16 +132,35 @@ static void comparison_init(struct event_comparison *c, const char *field, const
     strbuf_addstr(&c->path, field);
 }
 
+/* True for the messages of earlier turns. Old recordings repeat them with their roles; there only system messages and
+ * the user's message, the last one, belong to this turn. */
+static bool is_earlier(const struct json *message)
+{
+    const char *role = json_str(json_get(message, "role"), "system");
+    return strcmp(role, "system") != 0 && (message->next || strcmp(role, "user") != 0);
+}
+
 /* The messages of a turn begin with the prompt, today's date and memory. The prompt's hash is a separate field. None
- * of these belongs to the turn. */
+ * of these belongs to the turn, and neither do the messages of earlier turns. */
 static const struct json *own_messages(struct arena *arena, const struct json *messages, bool memory, size_t *left_out)
 {
     struct json *own = arena_alloc(arena, sizeof(*own));
+    const struct json **end = &own->child;
+    size_t place = 0;
     if (!messages)
         return NULL;
     *own = *messages;
-    for (*left_out = 0; own->child && *left_out < (memory ? 3 : 2); ++*left_out)
-        own->child = own->child->next;
+    own->child = NULL;
+    *left_out = memory ? 3 : 2;
+    json_each (message, messages) {
+        if (place++ < *left_out || is_earlier(message))
+            continue;
+        struct json *copy = arena_alloc(arena, sizeof(*copy));
+        *copy = *message;
+        copy->next = NULL;
+        *end = copy;
+        end = &copy->next;
+    }
     return own;
 }
 

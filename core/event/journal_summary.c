@@ -51,6 +51,7 @@ static void take(struct look *look, const struct event *event)
 {
     struct journal_summary *peek = look->peek;
     bool again;
+    enum event_verdict verdict;
     if (event->turn > peek->turns)
         peek->turns = event->turn;
     switch (event->type) {
@@ -76,6 +77,11 @@ static void take(struct look *look, const struct event *event)
         peek->under_way = peek->waits = true;
         break;
     case EVENT_WRITE_DECIDED:
+        verdict = event_verdict(event->write_decided.decision, event->write_decided.by);
+        peek->approved += verdict == VERDICT_APPROVED;
+        peek->denied += verdict == VERDICT_DENIED;
+        peek->waits = false;
+        break;
     case EVENT_TOOL_FINISHED:
         peek->waits = false;
         break;

@@ -15,12 +15,13 @@ struct journal_summary {
     char *model;
     char *ended; /* status of the newest turn that ended, "": none */
     int64_t turns;
-    int64_t writes; /* applied writes in the part that was read */
-    int64_t undone; /* of these, undone and not redone since */
-    bool all;       /* the whole file was read: both are complete */
-    bool under_way; /* the newest turn has not ended */
-    bool waits;     /* its newest question has no answer */
-    bool broken;    /* a line is not an event, and not because a crash cut it short */
+    int64_t writes;           /* applied writes in the part that was read */
+    int64_t undone;           /* of these, undone and not redone since */
+    int64_t approved, denied; /* decisions about writes */
+    bool all;                 /* the whole file was read: these counts are complete */
+    bool under_way;           /* the newest turn has not ended */
+    bool waits;               /* its newest question has no answer */
+    bool broken;              /* a line is not an event, and not because a crash cut it short */
 };
 
 /* Returns -1 and the reason if the file cannot be read or does not begin as a journal. */

@@ -86,6 +86,24 @@ static void reset_partial(struct session *session)
     strbuf_reset(&session->partial_thinking);
 }
 
+/* The newest step of the newest turn, if it has no answer. */
+static struct session_step *interrupted_step(struct session *session)
+{
+    struct session_turn *turn = newest_turn(session);
+    struct session_step *step = turn && turn->step_count ? &session->steps[session->step_count - 1] : NULL;
+    return step && !step->responded_seq ? step : NULL;
+}
+
+/* The turn is over, and no more of the answer will arrive. */
+static void keep_partial(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    struct session_step *step = interrupted_step(session);
+    if (step && session->partial_text.len)
+        step->text = fold_text(fold, session->partial_text.buf);
+    reset_partial(session);
+}
+
 static void reset_budget(struct session *session)
 {
     for (int key = 0; key < BUDGET_KEY_COUNT; key++) {
@@ -100,6 +118,7 @@ static void reset_budget(struct session *session)
 static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
 {
     struct session *session = fold->session;
+    keep_partial(fold);
     GROW(session->turns, session->turn_count, session->turn_room);
     struct session_turn *turn = &session->turns[session->turn_count++];
     *turn = (struct session_turn){.number = number,
@@ -109,7 +128,6 @@ static struct session_turn *add_turn(const struct fold *fold, uint32_t number)
                                   .started_t = fold->t,
                                   .prompt = ""};
     reset_budget(session);
-    reset_partial(session);
     session->held_gate = session->held_call = session->held_seq = 0;
     session->open_question = SESSION_NONE;
     session->last_model_failure_seq = 0;
@@ -311,6 +329,7 @@ static void model_requested(const struct fold *fold)
     struct session_step *step = &session->steps[row];
     step->requested_seq = fold->seq;
     step->requested_t = fold->t;
+    step->first_delta_seq = step->last_delta_seq = 0;
     session->model_retry_t = 0;
     reset_partial(session);
 }
@@ -344,8 +363,12 @@ static void model_delta(const struct fold *fold)
 {
     struct session *session = fold->session;
     const struct event_model_delta *e = &fold->event->model_delta;
-    if (unanswered_step(fold, fold_turn(fold), e->step) == SESSION_NONE)
+    uint32_t row = unanswered_step(fold, fold_turn(fold), e->step);
+    if (row == SESSION_NONE)
         return;
+    struct session_step *step = &session->steps[row];
+    step->first_delta_seq = step->first_delta_seq ? step->first_delta_seq : fold->seq;
+    step->last_delta_seq = fold->seq;
     add_partial(&session->partial_text, e->text);
     add_partial(&session->partial_thinking, e->thinking);
 }
@@ -361,6 +384,7 @@ static void model_responded(const struct fold *fold)
     struct session_step *step = &session->steps[row];
     step->responded_seq = fold->seq;
     step->responded_t = fold->t;
+    step->first_delta_seq = step->last_delta_seq = 0;
     step->input_tokens = e->usage ? e->usage->input : 0;
     step->output_tokens = e->usage ? e->usage->output : 0;
     step->cost_usd = e->cost_usd;
@@ -432,8 +456,23 @@ static void writes_closed(const struct fold *fold)
 static void turn_finalized(const struct fold *fold)
 {
     struct session_turn *turn = fold_turn(fold);
-    if (turn && !turn->writes_closed)
+    if (!turn)
+        return;
+    turn->finalized_seq = fold->seq;
+    if (!turn->writes_closed)
         fold_fault(fold, "the write gate of turn %u is still open", turn->number);
+}
+
+/* A request that was not answered was not charged, but its time has passed. */
+static void charge_interrupted(struct session *session, const struct event_turn_finished *finished)
+{
+    double *used = session->budget.used;
+    if (!interrupted_step(session))
+        return;
+    if ((double)finished->elapsed_ms > used[BUDGET_WALL_MS])
+        used[BUDGET_WALL_MS] = (double)finished->elapsed_ms;
+    if ((double)finished->steps > used[BUDGET_STEPS])
+        used[BUDGET_STEPS] = (double)finished->steps;
 }
 
 static void turn_finished(const struct fold *fold)
@@ -451,8 +490,9 @@ static void turn_finished(const struct fold *fold)
     if (unfinished)
         fold_fault(fold, "%u of the calls of turn %u have no outcome", unfinished, turn->number);
     end_hold(fold);
+    charge_interrupted(session, &fold->event->turn_finished);
     session->open_question = SESSION_NONE;
-    reset_partial(session);
+    keep_partial(fold);
 }
 
 /* Types without a function are counted and change nothing else. */

@@ -44,8 +44,10 @@ struct session_turn {
     uint32_t number;      /* as in the events */
     uint32_t started_seq; /* turn.started; 0: missing */
     uint32_t prepared_seq;
-    uint32_t finished_seq; /* 0 while it runs */
-    uint32_t first_call;   /* index into calls; the calls of a turn are contiguous */
+    uint32_t edited_seq;    /* the newest edit of the prompt; 0: as typed */
+    uint32_t finalized_seq; /* holds the sources that Keyturn lists */
+    uint32_t finished_seq;  /* 0 while it runs */
+    uint32_t first_call;    /* index into calls; the calls of a turn are contiguous */
     uint32_t call_count;
     uint32_t first_step, step_count;
     uint32_t first_wave, wave_count;
@@ -54,7 +56,7 @@ struct session_turn {
     int64_t started_t, finished_t;
     int64_t held_us;    /* part of it spent at gates and questions that ended */
     int64_t elapsed_ms; /* as turn.finished reports it; 0: it does not */
-    const char *prompt;
+    const char *prompt; /* as edited */
 };
 
 struct session_step {
@@ -62,11 +64,12 @@ struct session_step {
     uint32_t number;
     uint32_t requested_seq, responded_seq;
     uint32_t reflection_seq;
-    uint32_t compacted_seq; /* the compaction before this step; 0: none */
+    uint32_t compacted_seq;                   /* the compaction before this step; 0: none */
+    uint32_t first_delta_seq, last_delta_seq; /* of an answer that is arriving or was interrupted; 0: none */
     int64_t requested_t, responded_t;
     int64_t input_tokens, output_tokens;
     double cost_usd;  /* NaN: unknown */
-    const char *text; /* of the answer */
+    const char *text; /* of the answer; of an interrupted one, what had arrived */
 };
 
 /* Users see its number, "#3": its index + 1. Its last question holds the diff. */
@@ -125,8 +128,8 @@ struct session_question {
 
 /* A program that outlives its call. */
 struct session_program {
-    uint32_t id;   /* name */
-    uint32_t call; /* index of the call that started it, SESSION_NONE when unknown */
+    uint32_t id;                     /* name */
+    uint32_t call;                   /* index of the call that started it, SESSION_NONE when unknown */
     uint32_t started_seq, ended_seq; /* ended_seq: 0 again once it is resumed */
     uint32_t first_output_seq, last_output_seq;
     uint32_t lines;  /* newlines printed so far */

@@ -99,8 +99,7 @@ static void next_ask(struct session *session)
 
 static bool allows(const struct session *session, const struct session_question *ask)
 {
-    const char *decision = session_name(session, ask->decision);
-    return strcmp(decision, "approved") == 0 || strcmp(decision, "partial") == 0 || strcmp(decision, "edited") == 0;
+    return event_verdict(session_name(session, ask->decision), ask->by) == VERDICT_APPROVED;
 }
 
 uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn)
@@ -242,10 +241,22 @@ void fold_tool_started(const struct fold *fold)
         call->state = CALL_RUNNING;
 }
 
-/* At a gate the user may edit the arguments of a call that has not started. */
+static void edited_prompt(const struct fold *fold)
+{
+    struct session_turn *turn = fold_turn(fold);
+    const char *text = json_str(fold_json(fold, fold->event->edited.after), NULL);
+    if (!turn || !text)
+        return;
+    turn->edited_seq = fold->seq;
+    turn->prompt = fold_text(fold, text);
+}
+
+/* At a gate the user may edit the prompt, and the arguments of a call that has not started. */
 void fold_edited(const struct fold *fold)
 {
     const struct event_edited *e = &fold->event->edited;
+    if (e->what && strcmp(e->what, "prompt") == 0)
+        edited_prompt(fold);
     uint32_t row = e->what && strcmp(e->what, "arguments") == 0 ? fold_find_call(fold, e->call) : SESSION_NONE;
     struct session_call *call = row == SESSION_NONE ? NULL : &fold->session->calls[row];
     if (!call || call->started_seq)

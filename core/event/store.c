@@ -45,6 +45,10 @@ static const char *const migrations[] = {
     /* A memory without a project is older than projects: it is listed and never found. */
     ("ALTER TABLE session ADD COLUMN undone INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE memory ADD COLUMN project TEXT;"),
+    /* Nothing read the tables. A decision is in its journal; the list of sessions shows how many there were. */
+    "DROP TABLE decision; DROP TABLE lesson;"
+    "ALTER TABLE session ADD COLUMN approved INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE session ADD COLUMN denied INTEGER NOT NULL DEFAULT -1;",
 };
 
 static int store_failed(struct store *store, struct err *err)
@@ -213,11 +217,12 @@ int store_session_put(struct store *store, const struct store_session *session, 
 {
     LOCK(store);
     CLEANUP(statement)
-    sqlite3_stmt *statement = prepare(
-        store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
-               " writes, undone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO UPDATE SET"
-               " path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6, updated_us = ?8,"
-               " turns = ?9, writes = ?10, undone = ?11");
+    sqlite3_stmt *statement =
+        prepare(store, "INSERT INTO session (id, path, workspace, title, status, model, created_us, updated_us, turns,"
+                       " writes, undone, approved, denied)"
+                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO UPDATE SET"
+                       " path = ?2, workspace = ?3, title = ?4, status = ?5, model = ?6, updated_us = ?8,"
+                       " turns = ?9, writes = ?10, undone = ?11, approved = ?12, denied = ?13");
     if (!statement)
         return store_failed(store, err);
     bind_text(statement, 1, session->id);
@@ -231,6 +236,8 @@ int store_session_put(struct store *store, const struct store_session *session, 
     bind_int(statement, 9, session->turns);
     bind_int(statement, 10, session->writes);
     bind_int(statement, 11, session->undone);
+    bind_int(statement, 12, session->approved);
+    bind_int(statement, 13, session->denied);
     return run(store, statement, err);
 }
 
@@ -240,7 +247,7 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
     CLEANUP(statement)
     sqlite3_stmt *statement =
         prepare(store, "SELECT id, path, workspace, title, status, model, created_us, updated_us, turns, writes,"
-                       " undone FROM session ORDER BY updated_us DESC, id LIMIT ?1");
+                       " undone, approved, denied FROM session ORDER BY updated_us DESC, id LIMIT ?1");
     if (!statement)
         return store_failed(store, err);
     bind_int(statement, 1, limit_of(limit));
@@ -261,6 +268,8 @@ int store_sessions(struct store *store, size_t limit, struct store_session **lis
             .turns = sqlite3_column_int64(statement, 8),
             .writes = sqlite3_column_int64(statement, 9),
             .undone = sqlite3_column_int64(statement, 10),
+            .approved = sqlite3_column_int64(statement, 11),
+            .denied = sqlite3_column_int64(statement, 12),
         };
     }
     if (code != SQLITE_DONE) {
@@ -414,52 +423,4 @@ void store_memory_free(struct store_memory *list, size_t count)
         free(list[i].session);
     }
     free(list);
-}
-
-/* ---- decisions and lessons ---- */
-
-int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
-                       struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement)
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO decision (session, turn, text, wall_us) VALUES (?1, ?2, ?3, ?4)");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, session);
-    bind_int(statement, 2, turn);
-    bind_text(statement, 3, text);
-    bind_int(statement, 4, wall_us);
-    return run(store, statement, err);
-}
-
-int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement)
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT INTO lesson (tool, calls, failures) VALUES (?1, ?2, ?3) ON CONFLICT (tool) DO UPDATE SET"
-                       " calls = calls + ?2, failures = failures + ?3");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, tool);
-    bind_int(statement, 2, calls);
-    bind_int(statement, 3, failures);
-    return run(store, statement, err);
-}
-
-int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err)
-{
-    LOCK(store);
-    CLEANUP(statement) sqlite3_stmt *statement = prepare(store, "SELECT calls, failures FROM lesson WHERE tool = ?1");
-    if (!statement)
-        return store_failed(store, err);
-    bind_text(statement, 1, tool);
-    int code = sqlite3_step(statement);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return store_failed(store, err);
-    *calls = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    *failures = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
-    return 0;
 }

@@ -1,6 +1,5 @@
 #pragma once
-/* keyturn.db: data that outlives a session: the list of sessions, episodic memory (full text, ranked by BM25),
- * records of decisions.
+/* keyturn.db: data that outlives a session: the list of sessions, and episodic memory (full text, ranked by BM25).
  *
  * The journals are the source of truth. If the user deletes this file, only memory is lost.
  *
@@ -22,8 +21,9 @@ struct store_session {
     char *id, *path, *workspace, *title, *status, *model; /* title: the first prompt, cut */
     int64_t created_us, updated_us;                       /* wall time */
     int64_t turns;
-    int64_t writes; /* applied; -1: not known */
-    int64_t undone; /* of these, undone now */
+    int64_t writes;           /* applied; -1: not known */
+    int64_t undone;           /* of these, undone now */
+    int64_t approved, denied; /* decisions about writes; -1: not known */
 };
 /* Adds or updates a session. */
 int store_session_put(struct store *store, const struct store_session *session, struct err *err) CHECKED;
@@ -51,10 +51,3 @@ int store_memory_list(struct store *store, struct store_memory **list, size_t *c
 /* Forgets one; id 0: all. `count`: how many there were. */
 int store_memory_forget(struct store *store, int64_t id, int64_t *count, struct err *err) CHECKED;
 void store_memory_free(struct store_memory *list, size_t count);
-
-/* Records one decision: the question and the answer. */
-int store_decision_add(struct store *store, const char *session, int64_t turn, const char *text, int64_t wall_us,
-                       struct err *err) CHECKED;
-/* Records experience with a tool: calls and failures, summed over sessions. */
-int store_lesson_add(struct store *store, const char *tool, int64_t calls, int64_t failures, struct err *err) CHECKED;
-int store_lesson_get(struct store *store, const char *tool, int64_t *calls, int64_t *failures, struct err *err) CHECKED;

@@ -387,6 +387,36 @@ const char *words_turn_status(const char *status)
     return strcmp(status, "cancelled") == 0 ? "canceled" : status;
 }
 
+void words_decisions(struct strbuf *out, int64_t approved, int64_t denied)
+{
+    size_t before = out->len;
+    if (approved > 0)
+        strbuf_addf(out, "%lld approved", (long long)approved);
+    if (denied > 0)
+        strbuf_addf(out, "%s%lld denied", out->len > before ? ", " : "", (long long)denied);
+}
+
+void words_decision(struct strbuf *out, const char *decision, const char *by, const char *reason)
+{
+    static const char *const what[][2] = {
+        {"partial", "approved in part"}, {"edited", "approved as edited"}, {"expired", "not answered"}};
+    static const char *const who[][2] = {{"key", "by the user"}, {"policy", "by a rule"},
+                                         {"rule", "by a rule"},  {"recording", "by the recording"},
+                                         {"timeout", "in time"}, {"cancel", "because the turn was canceled"}};
+    const char *done = decision, *actor = NULL;
+    for (size_t i = 0; i < COUNT_OF(what); i++)
+        if (strcmp(decision, what[i][0]) == 0)
+            done = what[i][1];
+    for (size_t i = 0; i < COUNT_OF(who); i++)
+        if (strcmp(by, who[i][0]) == 0)
+            actor = who[i][1];
+    strbuf_addstr(out, done);
+    if (actor)
+        strbuf_addf(out, " %s", actor);
+    if (*reason)
+        strbuf_addf(out, ": %s", reason);
+}
+
 void words_amount(struct strbuf *out, const char *key, double amount)
 {
     static const char *const counted[][3] = {

@@ -23,6 +23,11 @@ void words_turn_end(struct strbuf *out, const struct event_turn_finished *finish
 /* " +1,204 -1": lines added and removed. */
 void words_counts(struct strbuf *out, int64_t added, int64_t removed);
 
+/* "3 approved, 1 denied": how many writes; nothing if there were no decisions or they are unknown (negative). */
+void words_decisions(struct strbuf *out, int64_t approved, int64_t denied);
+/* "approved by the user", "denied by a rule: use tabs": who decided what about a write. */
+void words_decision(struct strbuf *out, const char *decision, const char *by, const char *reason);
+
 /* Writes the subject of the call first, without its name, then the rest as name=value: "src/lines.c offset=40". */
 void words_arguments(struct strbuf *out, const struct json *arguments);
 /* The same for a row with less room: the subject, and the rest only if there is no subject. */

@@ -111,6 +111,7 @@ struct writer_state {
     enum role role; /* of the open message; ROLE_SYSTEM: none */
     bool paused;    /* the newest answer was interrupted and is to be continued */
     bool go_on;     /* the newest message asks for nothing */
+    bool answered;  /* the newest message that was written is an answer without calls */
 };
 #define WRITER_STATE_INIT ((struct writer_state){.role = ROLE_SYSTEM, .go_on = true})
 

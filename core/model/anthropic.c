@@ -152,6 +152,11 @@ static size_t write_assistant(struct request_writer *writing, size_t i)
         open_message(writing, ROLE_USER);
         write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
     }
+    /* Thinking must begin a message, and the user said this when the answer was requested. */
+    if (writing->state.role == ROLE_ASSISTANT && !writing->state.paused) {
+        open_message(writing, ROLE_USER);
+        write_text(writing, dialect_go_on, strlen(dialect_go_on), false);
+    }
     open_message(writing, ROLE_ASSISTANT);
     writing->state.paused = paused;
     if (outline) {

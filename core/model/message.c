@@ -75,9 +75,8 @@ struct message *message_list_take(struct message_list *list, enum role role, cha
     return message;
 }
 
-void message_list_copy(struct message_list *to, const struct message_list *from)
+void message_list_add_copies(struct message_list *to, const struct message_list *from)
 {
-    message_list_init(to);
     for (size_t i = 0; i < from->count; i++) {
         const struct message *old = &from->items[i];
         struct message *copy = message_list_add(to, old->role, old->text);
@@ -90,6 +89,12 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
         copy->stamp = old->stamp;
         copy->tokens = old->tokens;
     }
+}
+
+void message_list_copy(struct message_list *to, const struct message_list *from)
+{
+    message_list_init(to);
+    message_list_add_copies(to, from);
 }
 
 void message_list_append(struct message_list *to, struct message_list *take_from)
@@ -119,6 +124,54 @@ void tool_calls_free(struct tool_call *calls, size_t count)
         free(calls[i].arguments);
     }
     free(calls);
+}
+
+/* ---- earlier turns ---- */
+
+const char message_history[] = "history";
+
+bool message_is_earlier(const struct message *message)
+{
+    return message->meaning && strcmp(message->meaning, message_history) == 0;
+}
+
+static char **find_id(const struct message_list *list, const char *id, size_t *at)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < list->items[i].call_count; k++)
+            if (strcmp(list->items[i].calls[k].id, id) == 0) {
+                *at = i;
+                return &list->items[i].calls[k].id;
+            }
+    return NULL;
+}
+
+/* The list has grown since the last id was made for it, so the first try is almost always new. */
+static char *unused_id(const struct message_list *list, const char *id)
+{
+    size_t at;
+    for (size_t n = list->count + 1;; n++) {
+        char *other = xasprintf("%s#%zu", id, n);
+        if (!find_id(list, other, &at))
+            return other;
+        free(other);
+    }
+}
+
+void message_list_free_id(struct message_list *list, const char *id)
+{
+    size_t at;
+    char **call = find_id(list, id, &at);
+    if (!call)
+        return;
+    CLEANUP(free) char *old = *call;
+    *call = unused_id(list, old);
+    for (size_t i = at + 1; i < list->count && list->items[i].role == ROLE_TOOL; i++)
+        if (list->items[i].call_id && strcmp(list->items[i].call_id, old) == 0) {
+            free(list->items[i].call_id);
+            list->items[i].call_id = xstrdup(*call);
+            return;
+        }
 }
 
 struct usage usage_from_event(const struct event_usage *usage)
@@ -161,19 +214,44 @@ static struct event_tool_request_list calls_to_event(struct arena *arena, const 
     return (struct event_tool_request_list){message->call_count ? items : NULL, message->call_count};
 }
 
+static struct event_message message_to_event(struct arena *arena, const struct message *message)
+{
+    return (struct event_message){.role = role_name(message->role),
+                                  .text = message->text,
+                                  .tool_calls = calls_to_event(arena, message),
+                                  .opaque = message->opaque,
+                                  .call = message->call_id,
+                                  .failed = message->failed,
+                                  .earlier = message_is_earlier(message)};
+}
+
 struct event_message_list message_list_to_event(struct arena *arena, const struct message_list *list)
 {
     struct event_message *items = arena_calloc(arena, list->count + 1, sizeof(*items));
-    for (size_t i = 0; i < list->count; i++) {
-        const struct message *message = &list->items[i];
-        items[i] = (struct event_message){.role = role_name(message->role),
-                                          .text = message->text,
-                                          .tool_calls = calls_to_event(arena, message),
-                                          .opaque = message->opaque,
-                                          .call = message->call_id,
-                                          .failed = message->failed};
-    }
+    for (size_t i = 0; i < list->count; i++)
+        items[i] = message_to_event(arena, &list->items[i]);
     return (struct event_message_list){items, list->count};
+}
+
+static const char role_earlier[] = "earlier";
+
+struct event_message_list message_list_to_event_briefly(struct arena *arena, const struct message_list *list)
+{
+    struct event_message *items = arena_calloc(arena, list->count + 1, sizeof(*items)), *place = NULL;
+    size_t count = 0, earlier = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!message_is_earlier(&list->items[i])) {
+            items[count++] = message_to_event(arena, &list->items[i]);
+            continue;
+        }
+        earlier++;
+        place = place ? place : &items[count++];
+    }
+    if (place)
+        *place = (struct event_message){
+            .role = role_earlier,
+            .text = arena_printf(arena, "%zu message%s of earlier turns", earlier, earlier == 1 ? "" : "s")};
+    return (struct event_message_list){items, count};
 }
 
 void message_read_call(struct message *message, const struct event_tool_request *call)
@@ -202,18 +280,28 @@ static int role_from_name(const char *name)
     return -1;
 }
 
-void message_list_read(struct message_list *list, const struct event_message_list *events)
+void message_list_read_with(struct message_list *list, const struct event_message_list *events,
+                            const struct message_list *history)
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct event_message *item = &events->items[i];
         int role = role_from_name(item->role);
-        if (role < 0)
+        if (role < 0) {
+            if (history && item->role && strcmp(item->role, role_earlier) == 0)
+                message_list_add_copies(list, history);
             continue;
+        }
         struct message *message = message_list_add(list, (enum role)role, item->text);
         message->call_id = item->call ? xstrdup(item->call) : NULL;
         message->failed = item->failed;
+        message->meaning = item->earlier ? message_history : NULL;
         message->opaque = item->opaque ? xstrdup(item->opaque) : NULL;
         for (size_t k = 0; k < item->tool_calls.count; k++)
             message_read_call(message, &item->tool_calls.items[k]);
     }
+}
+
+void message_list_read(struct message_list *list, const struct event_message_list *events)
+{
+    message_list_read_with(list, events, NULL);
 }

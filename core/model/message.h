@@ -44,14 +44,25 @@ void message_list_copy(struct message_list *to, const struct message_list *from)
 void message_changed(struct message *message);
 void message_set_text(struct message *message, char *take_text);
 void message_release(struct message *message);
+void message_list_add_copies(struct message_list *to, const struct message_list *from);
 /* Moves the messages of `take_from` to the end of `to`. */
 void message_list_append(struct message_list *to, struct message_list *take_from);
 void message_add_call(struct message *message, const char *id, const char *name, const char *arguments);
 void tool_calls_free(struct tool_call *calls, size_t count);
+/* The meaning of messages of earlier turns. */
+extern const char message_history[];
+bool message_is_earlier(const struct message *message);
+/* Gives the call `id` and its result another id, if there is one: an API wants each id once in a request. */
+void message_list_free_id(struct message_list *list, const char *id);
 /* Converts messages for an event. Texts are borrowed from the list; new ones are in the arena. */
 struct event_message_list message_list_to_event(struct arena *arena, const struct message_list *list);
+/* The same with all messages of earlier turns as one of the role "earlier", which says how many they are. */
+struct event_message_list message_list_to_event_briefly(struct arena *arena, const struct message_list *list);
 /* Appends the messages of an event; skips items that are not a message. */
 void message_list_read(struct message_list *list, const struct event_message_list *events);
+/* The same with a copy of `history` in the place of the role "earlier". */
+void message_list_read_with(struct message_list *list, const struct event_message_list *events,
+                            const struct message_list *history);
 /* Appends the call of an answer; missing texts become "". */
 void message_read_call(struct message *message, const struct event_tool_request *call);
 /* Convert arguments to their form in events, JSON or a string, and back; NULL stays NULL. */

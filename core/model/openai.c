@@ -50,7 +50,9 @@ static void write_calls(struct request_writer *writing, const struct message *me
 /* Returns the reasoning that this model wants back, or NULL. */
 static const char *reasoning_of(struct request_writer *writing, const struct message *message)
 {
-    if (!message->opaque || !message->call_count)
+    /* Only the loop that the reasoning is about needs it; servers refuse it or drop it once the user has spoken again.
+     */
+    if (!message->opaque || !message->call_count || message_is_earlier(message))
         return NULL;
     const struct json *opaque = json_parse(&writing->arena, message->opaque, strlen(message->opaque), NULL);
     if (strcmp(json_str(json_get(opaque, "provider"), ""), dialect_openai.name) != 0 ||
@@ -94,9 +96,16 @@ static size_t openai_write_group(struct request_writer *writing, size_t i)
     size_t to = i;
     if (i == 0 && message->role == ROLE_SYSTEM)
         return write_joined(writing, 0, dialect_system_count(messages), "system");
-    writing->state.go_on = message->role == ROLE_ASSISTANT && !message->call_count;
-    if (message->role == ROLE_ASSISTANT)
+    struct writer_state *state = &writing->state;
+    state->go_on = message->role == ROLE_ASSISTANT && !message->call_count;
+    if (message->role == ROLE_ASSISTANT) {
+        bool blank = dialect_blank(message->text) && !message->call_count;
+        if (state->answered && !blank)
+            write_message(writing, "user", dialect_go_on);
+        state->answered = blank ? state->answered : state->go_on;
         return write_assistant(writing, i);
+    }
+    state->answered = false;
     while (to < messages->count && messages->items[to].role != ROLE_ASSISTANT)
         to++;
     return write_joined(writing, i, to, "user");

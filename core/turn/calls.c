@@ -50,10 +50,8 @@ void turn_note_outcome(struct turn *turn, struct turn_call *call, const struct o
     }
     if (outcome_blocks_tool(outcome))
         hash_map_put(&state->blocked, call->name, 1);
-    if (ran) {
+    if (ran)
         state->tool_calls++;
-        tally_tool(state, call->name, bad);
-    }
     if (bad) {
         thinking_on_tool_error(engine_thinking(turn->engine));
         strbuf_addf(&state->failures, "%s (%s): %s\n", call->name, call->id,

@@ -329,10 +329,23 @@ static void add(struct divergences *d, int64_t seq, const char *type, const char
     d->count++;
 }
 
+/* Older versions appended the list of sources to the final text. */
+static bool differs_by_sources(const struct event *was, const struct event *is, const struct event_field *field)
+{
+    static const char list[] = "\n\nSources:\n- ";
+    if (was->type != EVENT_TURN_FINISHED || strcmp(field->name, "text") != 0)
+        return false;
+    const char *recorded = was->turn_finished.text, *got = is->turn_finished.text;
+    size_t len = got ? strlen(got) : 0;
+    return recorded && got && strncmp(recorded, got, len) == 0 && strncmp(recorded + len, list, sizeof(list) - 1) == 0;
+}
+
 static void compare_field(struct divergences *d, const struct divergence_entry *entry, const struct event *was,
                           const struct event *is, const struct event_field *field)
 {
     struct difference first;
+    if (differs_by_sources(was, is, field))
+        return;
     if (strcmp(field->name, "prompt_render_hash") == 0 && !d->same_render)
         return;
     if (event_field_differs(&d->scratch, field, (struct compared){was, entry->memory}, (struct compared){is, d->memory},

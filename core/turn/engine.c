@@ -177,12 +177,15 @@ struct engine *engine_new(const struct engine_config *config, struct journal *ta
     return engine;
 }
 
-/* Adds a turn to the conversation. Models refuse messages without text, and a turn that was cut short may have none. */
-static void remember_turn(struct engine *engine, const char *prompt, const char *text, const char *status)
+/* Ends a recorded turn that will not continue: the conversation keeps what was recorded of it. */
+static void leave_turn(struct engine *engine, const char *status)
 {
-    CLEANUP(free) char *nothing = xasprintf("[no answer: %s]", status ? status : "");
-    message_list_add(&engine->history, ROLE_USER, prompt)->meaning = "history";
-    message_list_add(&engine->history, ROLE_ASSISTANT, text && *text ? text : nothing)->meaning = "history";
+    struct turn *left = steal(&engine->left);
+    if (!left)
+        return;
+    turn_recall_end(left);
+    history_add_turn(&engine->history, left, status);
+    turn_free(left);
 }
 
 /* Switches back to the model that the recorded session had last, if it is available. */
@@ -198,36 +201,24 @@ static void resume_model(struct engine *engine, const char *name)
 static void tell_undone(struct engine *engine);
 
 /* Applies a recorded event to the state that later turns need. */
-static void resume_event(struct engine *engine, const struct event *event, char **prompt)
+static void resume_event(struct engine *engine, const struct event *event)
 {
     uint64_t ask;
     switch (event->type) {
     case EVENT_TURN_STARTED:
-        free(*prompt);
-        *prompt = xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "");
+        leave_turn(engine, NULL);
         engine->turns = event->turn > engine->turns ? event->turn : engine->turns + 1;
         tell_undone(engine);
         thinking_on_turn_start(&engine->thinking);
-        turn_free(engine->left);
-        engine->left = turn_make(engine, engine->config, engine->turns, *prompt);
-        break;
-    case EVENT_EDITED:
-        if (event->edited.what && event->edited.after && strcmp(event->edited.what, edit_what_name(EDIT_PROMPT)) == 0) {
-            CLEANUP(arena) struct arena arena = ARENA_INIT;
-            const char *text = json_str(event_leaf(&arena, event->edited.after), NULL);
-            if (text && *prompt) {
-                free(*prompt);
-                *prompt = xstrdup(text);
-            }
-        }
+        engine->left = turn_make(engine, engine->config, engine->turns,
+                                 event->turn_started.prompt ? event->turn_started.prompt : "");
         break;
     case EVENT_TURN_FINISHED:
-        if (*prompt)
-            remember_turn(engine, *prompt, event->turn_finished.text, event->turn_finished.status);
-        turn_free(steal(&engine->left));
+        leave_turn(engine, event->turn_finished.status ? event->turn_finished.status : "");
         break;
     case EVENT_WRITES_CLOSED:
-        turn_free(steal(&engine->left)); /* nothing is left to do but to end it */
+        if (engine->left)
+            engine->left->ending = true; /* nothing is left to do but to end it */
         break;
     case EVENT_WRITE_PROPOSED:
         /* Not every numbered question was recorded. */
@@ -277,7 +268,6 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
 {
     struct engine *engine = engine_make(config, take_journal, sinks);
     CLEANUP(arena) struct arena arena = ARENA_INIT;
-    CLEANUP(free) char *prompt = NULL;
     CLEANUP(free) char *changed = NULL;
     struct event event;
     for (size_t i = 0; i < journal_count(reader); i++) {
@@ -286,7 +276,7 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
             return NULL;
         }
         session_apply(&engine->session, &event);
-        resume_event(engine, &event, &prompt);
+        resume_event(engine, &event);
         if (event.type == EVENT_MODEL_CHANGED && event.model_changed.model) {
             free(changed);
             changed = event.model_changed.model->as ? xstrdup(event.model_changed.model->as) : NULL;
@@ -395,7 +385,7 @@ static void turn_over(struct engine *engine)
 
 void engine_turn_finished(struct engine *engine, struct turn *turn)
 {
-    remember_turn(engine, turn->prompt, turn->final.text, turn->status);
+    history_add_turn(&engine->history, turn, turn->status);
     engine->turn = NULL;
     turn->older = engine->late;
     engine->late = turn;
@@ -432,7 +422,7 @@ bool engine_turn_running(const struct engine *engine)
 
 bool engine_turn_left(const struct engine *engine)
 {
-    return engine->left != NULL;
+    return engine->left && !engine->left->ending;
 }
 
 void engine_on_turn_end(struct engine *engine, void (*ended)(void *data), void *data)
@@ -665,7 +655,7 @@ static int start_turn(struct engine *engine, const struct intent *intent, struct
         return err_set(err, "a turn is running");
     if (!prompt || !*prompt)
         return err_set(err, "the prompt is empty");
-    turn_free(steal(&engine->left));
+    leave_turn(engine, NULL);
     end_left_programs(engine);
     emit_changed_model(engine);
     adopt_tools(engine);
@@ -679,7 +669,7 @@ static int continue_turn(struct engine *engine, struct err *err)
 {
     if (engine->turn)
         return err_set(err, "a turn is running");
-    if (!engine->left)
+    if (!engine_turn_left(engine))
         return err_set(err, "no unfinished turn");
     end_left_programs(engine);
     engine->turn = steal(&engine->left);

@@ -2,9 +2,7 @@
  * step cannot stop the ones after it. */
 
 #include "finalize.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "base/redact.h"
 #include "base/strbuf.h"
 #include "prepare.h"
 
@@ -42,16 +40,6 @@ static void choose_citations(struct finalization *out, const struct finalize_inp
     }
 }
 
-static void add_sources(struct finalization *out)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    strbuf_addf(&text, "%s\n\nSources:\n", out->text);
-    for (size_t i = 0; i < out->citation_count; i++)
-        strbuf_addf(&text, "- %s\n", out->citations[i].ref);
-    free(out->text);
-    out->text = strbuf_detach(&text, NULL);
-}
-
 static void step_citations(struct finalization *out, const struct finalize_input *input,
                            const struct finalize_hooks *hooks)
 {
@@ -62,8 +50,6 @@ static void step_citations(struct finalization *out, const struct finalize_input
     if (out->status[FINALIZE_CITATIONS] == failed)
         return;
     choose_citations(out, input);
-    if (out->citation_count)
-        add_sources(out);
 }
 
 static void step_usage(struct finalization *out, const struct finalize_input *input, const struct finalize_hooks *hooks)
@@ -140,16 +126,6 @@ void finalization_to_event(struct event_turn_finalized *event, struct arena *are
                                            .judges = status_to_event(arena, finalization, FINALIZE_JUDGES)};
 }
 
-static int store_decisions(void *data, const struct finalize_input *input, struct err *err)
-{
-    for (size_t i = 0; i < input->decision_count; i++) {
-        CLEANUP(free) char *decision = redact_copy(input->decisions[i]);
-        if (store_decision_add(data, input->session, input->turn, decision, input->wall_us, err))
-            return -1;
-    }
-    return 0;
-}
-
 static int store_memory(void *data, const struct finalize_input *input, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
@@ -157,18 +133,9 @@ static int store_memory(void *data, const struct finalize_input *input, struct e
     return text.len ? store_memory_add(data, input->project, input->session, text.buf, input->wall_us, err) : 0;
 }
 
-static int store_lessons(void *data, const struct finalize_input *input, struct err *err)
-{
-    for (size_t i = 0; i < input->tool_count; i++)
-        if (store_lesson_add(data, input->tools[i].name, input->tools[i].calls, input->tools[i].failures, err))
-            return -1;
-    return 0;
-}
-
 struct finalize_hooks finalize_store_hooks(struct store *store, bool memory)
 {
     if (!store)
         return (struct finalize_hooks){0};
-    return (struct finalize_hooks){
-        .data = store, .decision = store_decisions, .memory = memory ? store_memory : NULL, .learner = store_lessons};
+    return (struct finalize_hooks){.data = store, .memory = memory ? store_memory : NULL};
 }

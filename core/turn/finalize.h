@@ -30,13 +30,6 @@ struct finalize_input {
     size_t citation_count;
     struct usage usage;
     int64_t wall_us;
-    struct finalize_tool {
-        const char *name;
-        int64_t calls, failures;
-    } * tools;
-    size_t tool_count;
-    const char *const *decisions; /* about writes, one per line */
-    size_t decision_count;
 };
 
 /* The collaborators; each may be NULL, then its step is "skipped". They return 0, or -1 with err. */
@@ -50,12 +43,13 @@ struct finalize_hooks {
     int (*learner)(void *data, const struct finalize_input *input, struct err *err);
     int (*judges)(void *data, const struct finalize_input *input, struct err *err);
 };
-/* The real ones, on a store (NULL: all skipped). Without `memory` the turn leaves no note. */
+/* The real ones, on a store (NULL: all skipped). Without `memory` the turn leaves no note. Decisions need no hook: they
+ * are in the journal, and history.c and the list of sessions take them from there. */
 struct finalize_hooks finalize_store_hooks(struct store *store, bool memory);
 
 struct finalization {
-    char *text;                 /* the final text, with citations if requested */
-    struct citation *citations; /* those shown */
+    char *text;                 /* the model's own final text */
+    struct citation *citations; /* the list that Keyturn shows below it, if requested */
     size_t citation_count;
     const char *status[FINALIZE_STEP_COUNT]; /* "done", "skipped", "failed" */
     char *reason[FINALIZE_STEP_COUNT];       /* of a failure, else NULL */

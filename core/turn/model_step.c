@@ -35,6 +35,7 @@ static void flush_deltas(struct turn *turn)
                          .model_delta = {.step = turn->step,
                                          .text = turn->delta_text.len ? turn->delta_text.buf : NULL,
                                          .thinking = turn->delta_thinking.len ? turn->delta_thinking.buf : NULL}});
+    strbuf_add(&turn->partial, turn->delta_text.buf, turn->delta_text.len);
     strbuf_reset(&turn->delta_text);
     strbuf_reset(&turn->delta_thinking);
     turn->shown = true;
@@ -272,6 +273,9 @@ void turn_take_reply(struct turn *turn)
     turn->tally.context_seen = reply->usage.input;
     turn_charge(turn);
 
+    strbuf_reset(&turn->partial);
+    for (size_t i = 0; i < reply->call_count; i++) /* an earlier turn may have used the id */
+        message_list_free_id(&turn->messages, reply->calls[i].id);
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, reply->text ? reply->text : "");
     message->opaque = steal(&reply->opaque);
     for (size_t i = 0; i < reply->call_count; i++)
@@ -421,6 +425,7 @@ static void send_request(struct turn *turn)
     turn->asking = true;
     turn->shown = false;
     turn->delta_bytes = 0;
+    strbuf_reset(&turn->partial);
     listen_to_model(turn);
     emit(&turn->emitter, &(struct event){.type = EVENT_MODEL_REQUESTED, .model_requested = {.step = turn->step}});
     turn->asked->ops->ask(turn->asked,

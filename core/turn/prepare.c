@@ -80,18 +80,6 @@ static void add_instructions(struct message_list *list, const char *instructions
     add(list, ROLE_SYSTEM, "project instructions", text.buf);
 }
 
-static void add_history(struct message_list *list, const struct message_list *history)
-{
-    for (size_t i = 0; history && i < history->count; i++) {
-        const struct message *old = &history->items[i];
-        struct message *message = message_list_add(list, old->role, old->text);
-        message->meaning = "history";
-        message->call_id = old->call_id ? xstrdup(old->call_id) : NULL;
-        for (size_t k = 0; k < old->call_count; k++)
-            message_add_call(message, old->calls[k].id, old->calls[k].name, old->calls[k].arguments);
-    }
-}
-
 /* Hashes the prompt and the model: the same prompt for another model is a different experiment. */
 static void render_hash(char out[HASH_SHA256_HEX], const char *prompt, const struct prepare_input *input)
 {
@@ -118,7 +106,11 @@ void prepare_turn(struct preparation *out, const struct prepare_input *input)
         add(list, ROLE_SYSTEM, "memory", input->memory);
     if (input->instructions && *input->instructions)
         add_instructions(list, input->instructions);
-    add_history(list, input->history);
+    size_t before = list->count;
+    if (input->history)
+        message_list_add_copies(list, input->history);
+    for (size_t i = before; i < list->count; i++)
+        list->items[i].meaning = message_history;
     add_pack(list, input->context_pack);
     if (input->skill && *input->skill)
         add(list, ROLE_SYSTEM, "skill", input->skill);

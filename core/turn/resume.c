@@ -66,7 +66,7 @@ static void recall_prepared(struct turn *turn, const struct event_turn_prepared 
 {
     message_list_release(&turn->messages);
     message_list_init(&turn->messages);
-    message_list_read(&turn->messages, &prepared->messages);
+    message_list_read_with(&turn->messages, &prepared->messages, engine_history(turn->engine));
     free((void *)turn->tools);
     turn->tools = xcalloc(prepared->tools.count + 1, sizeof(*turn->tools));
     turn->tool_count = 0;
@@ -98,8 +98,12 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
 {
     const char *text = answer->text ? answer->text : "";
     struct usage usage = usage_from_event(answer->usage);
+    for (size_t i = 0; i < answer->tool_calls.count; i++)
+        if (answer->tool_calls.items[i].id)
+            message_list_free_id(&turn->messages, answer->tool_calls.items[i].id);
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
+    strbuf_reset(&turn->partial);
     recall_calls(turn, message, &answer->tool_calls);
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
     turn->tally.context_seen = usage.input;
@@ -227,6 +231,10 @@ void turn_recall(struct turn *turn, const struct event *event)
         undo_notes_write(&turn->engine->untold, &turn->messages);
         undo_notes_release(&turn->engine->untold);
         turn->left.answered = false;
+        strbuf_reset(&turn->partial);
+        break;
+    case EVENT_MODEL_DELTA:
+        strbuf_addstr(&turn->partial, event->model_delta.text ? event->model_delta.text : "");
         break;
     case EVENT_MODEL_RESPONDED:
         turn_calls_reported(turn);
@@ -287,6 +295,15 @@ static void settle_rest(struct turn *turn)
         turn_emit_outcome(turn, call, &outcome);
         give_message(call, &outcome);
     }
+}
+
+/* A call without an outcome in the lines: hand-written ones may lack it, and others stop before it. */
+void turn_recall_end(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->call_count; i++)
+        if (!turn->calls[i].message)
+            turn->calls[i].message = xasprintf("no outcome: %s", why);
+    turn_calls_reported(turn);
 }
 
 void resume_turn(struct turn *turn)

@@ -1,4 +1,4 @@
-/* Keeps what a turn has done so far: successful calls, ids, citations, counts, decisions. */
+/* Keeps what a turn has done so far: successful calls, ids, citations, counts. */
 
 #include "tally.h"
 #include "base/json.h"
@@ -80,12 +80,6 @@ void tally_release(struct tally *state)
     for (size_t i = 0; i < state->citation_count; i++)
         free(state->citations[i].ref);
     free(state->citations);
-    for (size_t i = 0; i < state->tally_count; i++)
-        free(state->tallies[i].tool);
-    free(state->tallies);
-    for (size_t i = 0; i < state->decision_count; i++)
-        free(state->decisions[i]);
-    free(state->decisions);
     strbuf_release(&state->failures);
     free(state->final_text);
 }
@@ -121,30 +115,4 @@ void tally_cite(struct tally *state, const struct citation *citation)
     hash_map_put(&state->cited, citation->ref, 1);
     GROW(state->citations, state->citation_count, state->citation_room);
     state->citations[state->citation_count++] = (struct citation){xstrdup(citation->ref), citation->web};
-}
-
-void tally_tool(struct tally *state, const char *tool, bool failed)
-{
-    size_t i = 0;
-    while (i < state->tally_count && strcmp(state->tallies[i].tool, tool) != 0)
-        i++;
-    if (i == state->tally_count) {
-        GROW(state->tallies, state->tally_count, state->tally_room);
-        state->tallies[state->tally_count++] = (struct tool_count){.tool = xstrdup(tool)};
-    }
-    state->tallies[i].calls++;
-    if (failed)
-        state->tallies[i].failures++;
-}
-
-void tally_decided(struct tally *state, const char *fmt, ...)
-{
-    struct strbuf line = STRBUF_INIT;
-    va_list args;
-
-    va_start(args, fmt);
-    strbuf_vaddf(&line, fmt, args);
-    va_end(args);
-    GROW(state->decisions, state->decision_count, state->decision_room);
-    state->decisions[state->decision_count++] = strbuf_detach(&line, NULL);
 }

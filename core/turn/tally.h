@@ -30,11 +30,6 @@ void dedupe_release(struct dedupe *dedupe);
 bool dedupe_should_skip(const struct dedupe *dedupe, const char *key, bool idempotent);
 void dedupe_record(struct dedupe *dedupe, const char *key, enum outcome_type outcome);
 
-struct tool_count {
-    char *tool;
-    int64_t calls, failures;
-};
-
 struct tally {
     struct call_states trace;   /* of the calls, and the write gate */
     struct dedupe reads;        /* calls that succeeded: reads … */
@@ -44,10 +39,6 @@ struct tally {
     struct citation *citations; /* each once, in the order found */
     size_t citation_count, citation_room;
     struct hash_map cited;
-    struct tool_count *tallies; /* for the learner */
-    size_t tally_count, tally_room;
-    char **decisions; /* about writes, one per line */
-    size_t decision_count, decision_room;
     struct strbuf failures; /* since the last reflection, one per line */
     struct usage usage;
     int64_t tool_calls; /* outcomes that were executions */
@@ -65,5 +56,3 @@ void tally_release(struct tally *state);
 /* Returns the id itself if it is new and not empty, else a new variant. The caller frees it. */
 char *tally_call_id(struct tally *state, const char *id);
 void tally_cite(struct tally *state, const struct citation *citation);
-void tally_tool(struct tally *state, const char *tool, bool failed);
-void tally_decided(struct tally *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -270,10 +270,11 @@ static void prepare(struct turn *turn)
     const char **names = arena_calloc(&arena, turn->tool_count + 1, sizeof(*names));
     for (size_t i = 0; i < turn->tool_count; i++)
         names[i] = turn->tools[i]->spec.name;
-    emit(&turn->emitter, &(struct event){.type = EVENT_TURN_PREPARED,
-                                         .turn_prepared = {.messages = message_list_to_event(&arena, &turn->messages),
-                                                           .tools = {names, turn->tool_count},
-                                                           .prompt_render_hash = turn->preparation.render_hash}});
+    emit(&turn->emitter,
+         &(struct event){.type = EVENT_TURN_PREPARED,
+                         .turn_prepared = {.messages = message_list_to_event_briefly(&arena, &turn->messages),
+                                           .tools = {names, turn->tool_count},
+                                           .prompt_render_hash = turn->preparation.render_hash}});
     message_list_append(&turn->messages, &said);
 }
 
@@ -327,6 +328,7 @@ struct turn *turn_make(struct engine *engine, const struct engine_config *config
     message_list_init(&turn->messages);
     strbuf_init(&turn->delta_text);
     strbuf_init(&turn->delta_thinking);
+    strbuf_init(&turn->partial);
     turn_host_init(turn);
     return turn;
 }
@@ -399,10 +401,6 @@ static void finalize(struct turn *turn, struct turn_call *held)
 {
     const struct tally *state = &turn->tally;
     (void)held; /* NULL: the gate before finalizing holds no call */
-    turn->final_tools = xcalloc(state->tally_count + 1, sizeof(*turn->final_tools));
-    for (size_t i = 0; i < state->tally_count; i++)
-        turn->final_tools[i] =
-            (struct finalize_tool){state->tallies[i].tool, state->tallies[i].calls, state->tallies[i].failures};
     turn->final_input = (struct finalize_input){
         .session = turn->config->session,
         .project = turn->config->project,
@@ -415,10 +413,6 @@ static void finalize(struct turn *turn, struct turn_call *held)
         .citation_count = state->citation_count,
         .usage = state->usage,
         .wall_us = loop_clock(turn->config->loop)->wall_us(loop_clock(turn->config->loop)),
-        .tools = turn->final_tools,
-        .tool_count = state->tally_count,
-        .decisions = (const char *const *)state->decisions,
-        .decision_count = state->decision_count,
     };
     turn->works++;
     loop_work_start(turn->config->loop, &turn->final_work, run_finalizer, finalized);
@@ -487,10 +481,10 @@ void turn_free(struct turn *turn)
     message_list_release(&turn->messages);
     free((void *)turn->tools);
     finalization_release(&turn->final);
-    free(turn->final_tools);
     tally_release(&turn->tally);
     strbuf_release(&turn->delta_text);
     strbuf_release(&turn->delta_thinking);
+    strbuf_release(&turn->partial);
     arena_release(&turn->arena);
     free(turn->prompt);
     free(turn);

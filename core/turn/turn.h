@@ -8,6 +8,7 @@
  *    write.c        the question about a write, from the proposal to the bytes on disk
  *    compaction.c   shorten the conversation near the context ceiling
  *    resume.c       rebuild and continue a turn that a recording left unfinished
+ *    history.c      what a turn leaves to the requests of later turns
  *    gates.c        pause at a gate, and what the screen may see there
  *    undo.c         undo and redo writes
  *    process_input.c  keys for programs
@@ -99,6 +100,7 @@ struct turn {
     int64_t asked_us;
     struct strbuf delta_text, delta_thinking;
     size_t delta_bytes;            /* recorded so far for this attempt */
+    struct strbuf partial;         /* recorded text of an answer that is not complete */
     struct loop_timer delta_timer; /* coalesces deltas */
     struct loop_timer wait_timer;  /* the delay before a retry, or the time limit of a reflection */
     struct loop_timer deadline_timer;
@@ -133,7 +135,6 @@ struct turn {
     struct loop_task next; /* continues from the loop instead of from deep inside a callback */
     struct loop_work final_work;
     struct finalize_input final_input;
-    struct finalize_tool *final_tools;
     struct finalization final;
     bool finished;
     struct turn_left {
@@ -154,7 +155,7 @@ struct engine {
     struct thinking thinking;
     struct tool_env env;
     struct context_source context;
-    struct message_list history;
+    struct message_list history; /* of the conversation so far; see history.c */
     int64_t turns;
     uint64_t asks;
     struct turn *turn; /* the running turn */
@@ -275,6 +276,13 @@ void turn_recall_compacted(struct turn *turn, const struct event_context_compact
 void turn_recall(struct turn *turn, const struct event *event);
 /* Continues the turn: calls that the recording left open get the outcome "not run", then it asks the model. */
 void resume_turn(struct turn *turn);
+/* Completes the messages of a turn that will not continue. */
+void turn_recall_end(struct turn *turn);
+
+/* history.c */
+/* Moves the messages of a turn that is over to the conversation, after its earlier ones. `status`: how it ended; NULL:
+ * the recording stops in it. */
+void history_add_turn(struct message_list *history, struct turn *turn, const char *status);
 
 /* calls.c */
 /* Edits the object at the gate where the turn is paused; `turn` may be NULL. */

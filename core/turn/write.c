@@ -320,9 +320,6 @@ static int decided(struct question *q, const struct decision *decision, struct e
     decision_release(&q->decision);
     q->decision = decision_copy(decision);
     decision = &q->decision;
-    tally_decided(&turn->tally, "%s %s: %s by %s%s%s", q->tool, q->changes->count ? q->changes->items[0].path : "",
-                  decision_denies(decision) ? "refused" : decision_name(decision->kind), decider_name(decision->by),
-                  decision->reason ? ": " : "", decision->reason ? decision->reason : "");
     start_clock(q);
     bounded_resume(q->running);
     change_set_free(q->written);

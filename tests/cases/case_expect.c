@@ -168,8 +168,11 @@ static void add_messages(struct case_run *run, struct json_writer *w, const stru
         const struct message *message = &messages->items[i];
         add_message(run, w, message);
         strbuf_addf(&meanings, "%s%s", i ? ", " : "", message->meaning ? message->meaning : "?");
-        if (message->role != ROLE_SYSTEM)
-            strbuf_addf(&history, "%s%s: %s", history.len ? " | " : "", role_name(message->role), message->text);
+        if (message->role == ROLE_SYSTEM)
+            continue;
+        strbuf_addf(&history, "%s%s: %s", history.len ? " | " : "", role_name(message->role), message->text);
+        for (size_t k = 0; k < message->call_count; k++)
+            strbuf_addf(&history, "<%s>", message->calls[k].id);
     }
     json_close(w, ']');
     json_add_str(w, "meanings", meanings.buf);

@@ -97,7 +97,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(400, "application/json", json.dumps({"error": error}).encode(), {})
         elif answer == "SILENT":
             whole = stream(self.path, "TEXT")
-            self.reply(200, "text/event-stream", whole[: len(whole) // 2], {}, len(whole))
+            begun = whole[: whole.rindex(b"data:", 0, whole.index(b"seen."))]
+            self.reply(200, "text/event-stream", begun, {}, len(whole))
             self.rfile.read(1)
             (folder / "gone").touch()
             self.close_connection = True

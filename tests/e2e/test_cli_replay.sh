@@ -281,6 +281,14 @@ if command -v script >/dev/null; then
     golden all-color-60.txt
 fi
 
+begin "an answer that was interrupted"
+cp "$source/tests/screens/cases/conversation-interrupted/canceled.jsonl" .
+kt replay canceled.jsonl
+ok "exit 0" is 0
+ok "shows the text that arrived" out "Its second par"
+ok "marks it as interrupted" out "(interrupted)"
+ok "marks it once" test "$(grep -c '(interrupted)' "$base/out")" = 1
+
 begin "plain text of programs"
 kt replay "$source/tests/e2e/account/programs.jsonl"
 ok "exit 0" is 0

@@ -67,6 +67,14 @@ ok "--approve allow: exit 0" is 0
 ok "written" grep -qx zwei ws/a.txt
 ok "the plain text shows the write" out "wrote a.txt +1 -1"
 ok "has a checkpoint for undo" test -n "$(ls "$XDG_DATA_HOME/keyturn/checkpoints")"
+for list in "the database" "the journals"; do
+    kt sessions
+    ok "approved writes are counted, from $list" grep -q '^.* 1 approved  ' "$base/out"
+    ok "denied writes are counted, from $list" test "$(grep -c ' 1 denied  ' "$base/out")" = 2
+    kt sessions --json
+    ok "JSON has the counts, from $list" out '"writes":1,"approved":1,"denied":0'
+    rm -f "$XDG_DATA_HOME/keyturn/keyturn.db"
+done
 
 begin "headless"
 script_writes >m.jsonl

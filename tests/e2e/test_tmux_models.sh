@@ -53,6 +53,33 @@ case_cancel() {
     good
 }
 
+# The text of a canceled answer stays on the screen, goes to the model with the next prompt, and is in the recording.
+continue_canceled() { # provider path
+    begin "continue_$1" 120x40 MY_KEY=sk-live-0123456789
+    serve SILENT "SAY:The rest of it."
+    sed -i "s|\"openai\", \"base_url\": \"$url/v1\"|\"$1\", \"base_url\": \"$url$2\"|" "$home/config/keyturn/config.json"
+    run
+    sees 'agent All'
+    keys C-c
+    sees 'answer interrupted: turn canceled'
+    sees 'agent All'
+    keys i
+    typed 'go on'
+    keys Enter
+    sees 'The rest of it.'
+    check "the next request has the text" grep -q '"All \\n\\n\[interrupted: the user canceled the turn\]"' "$home/asked/2.request"
+    escape
+    keys q
+    sees 'status=0'
+    start replay rec.jsonl
+    sees 'read only'
+    keys G
+    sees 'answer interrupted: turn canceled'
+    sees 'agent All'
+}
+case_continue_openai() { continue_canceled openai /v1; }
+case_continue_anthropic() { continue_canceled anthropic ''; }
+
 # A slow key command: the screen appears and reacts meanwhile.
 case_slow_key() {
     begin slow_key 80x24
@@ -73,4 +100,4 @@ case_slow_key() {
     check "which is not recorded" bash -c "! grep -rqF sk-slow-0123456789 '$home/rec.jsonl' '$home/state'"
 }
 
-run_cases answers countdown cancel slow_key
+run_cases answers countdown cancel continue_openai continue_anthropic slow_key

@@ -87,14 +87,25 @@ static struct model_reply make_reply(struct fake_provider *self, const struct fa
     return reply;
 }
 
+static void send_deltas(struct fake_provider *self)
+{
+    const struct fake_answer *answer = self->playing;
+    for (size_t i = 0; answer->deltas && answer->deltas[i]; i++)
+        if (self->listener->delta)
+            self->listener->delta(self->listener, answer->deltas[i], NULL);
+}
+
+static void begin_now(struct loop_timer *timer)
+{
+    send_deltas((struct fake_provider *)((char *)timer - offsetof(struct fake_provider, timer)));
+}
+
 static void answer_now(struct loop_timer *timer)
 {
     struct fake_provider *self = (struct fake_provider *)((char *)timer - offsetof(struct fake_provider, timer));
     struct model_listener *listener = self->listener;
     const struct fake_answer *answer = self->playing;
-    for (size_t i = 0; answer->deltas && answer->deltas[i]; i++)
-        if (listener->delta)
-            listener->delta(listener, answer->deltas[i], NULL);
+    send_deltas(self);
     struct model_reply reply = make_reply(self, answer);
     self->listener = NULL;
     self->playing = NULL;
@@ -146,6 +157,8 @@ static void fake_ask(struct provider *provider, const struct model_request *requ
     self->asked_us = loop_now_us(self->loop);
     if (answer->takes_us >= 0)
         loop_timer_start(self->loop, &self->timer, self->asked_us + answer->takes_us, answer_now);
+    else if (answer->deltas)
+        loop_timer_start(self->loop, &self->timer, self->asked_us, begin_now);
 }
 
 static void fake_cancel(struct provider *provider)

@@ -23,10 +23,11 @@ struct fake_answer {
     struct tool_call *calls;
     size_t call_count;
     struct usage usage;
-    double cost_usd;           /* NaN: unknown */
-    int64_t takes_us;          /* on the loop's clock; negative: never answers */
-    const char *stop;          /* borrowed; NULL: the default */
-    const char *const *deltas; /* NULL-terminated pieces sent just before it; may be NULL */
+    double cost_usd;  /* NaN: unknown */
+    int64_t takes_us; /* on the loop's clock; negative: never answers */
+    const char *stop; /* borrowed; NULL: the default */
+    const char *const
+        *deltas; /* NULL-terminated pieces sent just before it, or at once if it never comes; may be NULL */
 };
 /* The name and the arguments are copied. `id` NULL: c1, c2 … within this provider. */
 void fake_answer_call(struct fake_answer *answer, const char *id, const char *tool, const char *arguments);

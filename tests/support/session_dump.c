@@ -88,6 +88,8 @@ static void dump_step(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "t", step->responded_t);
     add_number(out, "reflection", step->reflection_seq);
     add_number(out, "compacted", step->compacted_seq);
+    add_number(out, "deltas from", step->first_delta_seq);
+    add_number(out, "to", step->last_delta_seq);
     add_number(out, "input", step->input_tokens);
     add_number(out, "output", step->output_tokens);
     if (!isnan(step->cost_usd)) {
@@ -160,6 +162,8 @@ static void dump_turn(struct strbuf *out, const struct session *session, uint32_
     add_number(out, "started", turn->started_seq);
     add_number(out, "t", turn->started_t);
     add_number(out, "prepared", turn->prepared_seq);
+    add_number(out, "edited", turn->edited_seq);
+    add_number(out, "finalized", turn->finalized_seq);
     add_number(out, "finished", turn->finished_seq);
     add_number(out, "t", turn->finished_t);
     add_number(out, "held", turn->held_us);

@@ -1,6 +1,7 @@
 /* Tests of which fields count as a difference between two events. */
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "event/compare.h"
 #include "support/test.h"
 #include <stdint.h>
@@ -34,4 +35,34 @@ TEST(names_of_kept_outputs_do_not_count)
                                              (struct compared){.event = &is}, &first),
                          cases[i].differs);
     }
+}
+
+static bool messages_differ(const char *recorded, const char *got)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    CLEANUP(strbuf) struct strbuf one = STRBUF_INIT, two = STRBUF_INIT;
+    struct event was, is;
+    struct difference first;
+    strbuf_addf(&one, "{\"type\":\"turn.prepared\",\"messages\":%s}", recorded);
+    strbuf_addf(&two, "{\"type\":\"turn.prepared\",\"messages\":%s}", got);
+    assert_int_equal(event_decode(&was, &arena, one.buf, one.len, NULL), 0);
+    assert_int_equal(event_decode(&is, &arena, two.buf, two.len, NULL), 0);
+    struct event_layout layout = event_layout(EVENT_TURN_PREPARED);
+    return event_field_differs(&arena, &layout.fields[0], (struct compared){.event = &was},
+                               (struct compared){.event = &is}, &first);
+}
+
+#define HEAD "[{\"role\":\"system\",\"text\":\"P\"},{\"role\":\"system\",\"text\":\"today\"},"
+#define TAIL "{\"role\":\"system\",\"text\":\"pack\"},{\"role\":\"user\",\"text\":\"and?\"}]"
+
+/* Older versions repeated the texts of earlier turns here. */
+TEST(earlier_turns_do_not_count)
+{
+    static const char was[] = HEAD "{\"role\":\"user\",\"text\":\"x\"},{\"role\":\"assistant\",\"text\":\"y\"}," TAIL;
+    static const char is[] = HEAD "{\"role\":\"earlier\",\"text\":\"4 messages of earlier turns\"}," TAIL;
+    assert_false(messages_differ(was, is));
+    assert_false(messages_differ(is, is));
+    assert_true(messages_differ(was, HEAD "{\"role\":\"system\",\"text\":\"other pack\"}," TAIL));
+    assert_true(
+        messages_differ(was, HEAD "{\"role\":\"system\",\"text\":\"pack\"},{\"role\":\"user\",\"text\":\"or?\"}]"));
 }

@@ -292,6 +292,39 @@ TEST(thinking_that_no_longer_fits_its_message_is_left_out)
     message_list_release(&list);
 }
 
+TEST(reasoning_of_an_earlier_turn_stays_away)
+{
+    struct message_list list;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    struct message *message = message_list_add(&list, ROLE_ASSISTANT, "");
+    message->opaque = xstrdup("{\"provider\":\"openai\",\"model\":\"m\",\"reasoning_content\":\"Hm.\"}");
+    message_add_call(message, "c", "f", "{}");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai}, "\"reasoning_content\":\"Hm.\"");
+    list.items[1].meaning = message_history;
+    message_list_add(&list, ROLE_USER, "y");
+    writes_no(&list, &(struct asking){.dialect = &dialect_openai}, "Hm.");
+    message_list_release(&list);
+}
+
+TEST(two_answers_never_follow_each_other)
+{
+    struct message_list list;
+    message_list_init(&list);
+    message_list_add(&list, ROLE_USER, "x");
+    message_list_add(&list, ROLE_ASSISTANT, "I learned.");
+    message_list_add(&list, ROLE_ASSISTANT, " ");
+    message_list_add(&list, ROLE_ASSISTANT, "Done.");
+    message_list_add(&list, ROLE_USER, "y");
+    writes_part(&list, &(struct asking){.dialect = &dialect_openai},
+                "\"I learned.\"},{\"role\":\"user\",\"content\":\"Continue.\"},{\"role\":\"assistant\",\"content\":"
+                "\"Done.\"}");
+    writes_part(&list, &(struct asking){.dialect = &dialect_anthropic},
+                "\"I learned.\"}]},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Continue.\"}]},{"
+                "\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Done.\"}");
+    message_list_release(&list);
+}
+
 /* ---- interruptions ---- */
 
 #define A_EVENT(type, rest) "data: {\"type\":\"" type "\"" rest "}\n\n"

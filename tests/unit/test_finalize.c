@@ -104,9 +104,8 @@ TEST(every_step_may_fail_and_the_others_still_run)
             assert_string_equal(final.status[i], failed ? "failed" : "done");
             assert_int_equal(final.reason[i] != NULL, failed);
         }
-        assert_int_equal(strncmp(final.text, "the final text", 14), 0);
-        if (failing & 1u << FINALIZE_CITATIONS)
-            assert_string_equal(final.text, "the final text");
+        assert_string_equal(final.text, "the final text");
+        assert_int_equal(final.citation_count > 0, !(failing & 1u << FINALIZE_CITATIONS));
         finalization_release(&final);
         strbuf_release(&recorder.calls);
     }
@@ -130,10 +129,10 @@ TEST(parts_that_are_missing_are_skipped)
     finalization_release(&final);
 }
 
-TEST(citations_are_shown_once_and_only_if_configured)
+TEST(citations_are_listed_once_only_if_configured_and_beside_the_text)
 {
     struct finalization final = finalize_turn(&input, NULL);
-    assert_string_equal(final.text, "the final text\n\nSources:\n- src/a.c\n- src/b.c\n- https://x\n");
+    assert_string_equal(final.text, "the final text");
     assert_int_equal(final.citation_count, 3);
     assert_string_equal(final.status[FINALIZE_CITATIONS], "done");
     finalization_release(&final);
@@ -206,32 +205,17 @@ TEST(the_fields_of_the_event)
     strbuf_release(&recorder.calls);
 }
 
-TEST(the_store_keeps_lessons_of_a_turn)
+TEST(the_store_remembers_a_turn)
 {
     struct err err = ERR_INIT;
     struct store *store = store_open(":memory:", &err);
     if (!store)
         fail_msg("%s", err.text);
     struct finalize_hooks hooks = finalize_store_hooks(store, true);
-    struct finalize_tool tools[] = {{"read_file", 3, 1}, {"write_file", 1, 0}};
-    const char *const decisions[] = {"write_file src/a.c: approved", "write_file src/b.c: denied"};
-    struct finalize_input kept = input;
-    kept.tools = tools;
-    kept.tool_count = COUNT_OF(tools);
-    kept.decisions = decisions;
-    kept.decision_count = COUNT_OF(decisions);
-    for (int i = 0; i < 2; i++) {
-        struct finalization final = finalize_turn(&kept, &hooks);
-        assert_string_equal(final.status[FINALIZE_DECISION], "done");
-        assert_string_equal(final.status[FINALIZE_MEMORY], "done");
-        assert_string_equal(final.status[FINALIZE_LEARNER], "done");
-        assert_string_equal(final.status[FINALIZE_JUDGES], "skipped");
-        finalization_release(&final);
-    }
-    int64_t calls = 0, failures = 0;
-    assert_int_equal(store_lesson_get(store, "read_file", &calls, &failures, &err), 0);
-    assert_int_equal(calls, 6);
-    assert_int_equal(failures, 2);
+    struct finalization final = finalize_turn(&input, &hooks);
+    assert_string_equal(final.status[FINALIZE_MEMORY], "done");
+    assert_string_equal(final.status[FINALIZE_DECISION], "skipped"); /* the journal has them */
+    finalization_release(&final);
     struct store_memory *memories;
     size_t count;
     assert_int_equal(store_memory_search(store, "/p", "final", 5, &memories, &count, &err), 0);

@@ -57,6 +57,8 @@ TEST(a_finished_session_is_summarized)
     assert_string_equal(peek.ended, "done");
     assert_int_equal(peek.turns, 1);
     assert_int_equal(peek.writes, 1);
+    assert_int_equal(peek.approved, 1);
+    assert_int_equal(peek.denied, 0);
     assert_true(peek.all);
     assert_false(peek.under_way || peek.waits || peek.broken);
 }
@@ -82,6 +84,18 @@ TEST(an_undone_write_is_not_counted_as_one_that_stands)
         assert_int_equal(peek.writes, 2);
         assert_int_equal(peek.undone, rows[i].undone);
     }
+}
+
+#define DECISION(kind, by) \
+    "{\"type\":\"write.decided\",\"turn\":1,\"ask\":\"a1\",\"decision\":\"" kind "\",\"by\":\"" by "\"}\n"
+
+TEST(decisions_are_counted_and_a_canceled_turn_decides_nothing)
+{
+    CLEANUP(journal_summary)
+    struct journal_summary peek = look(STARTED TURN DECISION("partial", "key") DECISION("edited", "key") DECISION(
+        "denied", "key") DECISION("expired", "timeout") DECISION("denied", "cancel") DECISION("approved", "policy"));
+    assert_int_equal(peek.approved, 3);
+    assert_int_equal(peek.denied, 2);
 }
 
 TEST(a_running_session_is_summarized)

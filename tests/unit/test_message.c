@@ -75,6 +75,60 @@ TEST(provider_data_is_read_back)
     message_list_release(&list);
 }
 
+TEST(earlier_messages_are_recorded_as_one_and_read_back)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct message_list list, history, back;
+    message_list_init(&list);
+    message_list_init(&history);
+    message_list_init(&back);
+    fill(&history);
+    for (size_t i = 0; i < history.count; i++)
+        history.items[i].meaning = message_history;
+    message_list_add(&list, ROLE_SYSTEM, "P");
+    message_list_add_copies(&list, &history);
+    message_list_add(&list, ROLE_USER, "and?");
+    struct event_message_list events = message_list_to_event_briefly(&arena, &list);
+    assert_int_equal(events.count, 3);
+    assert_string_equal(events.items[1].role, "earlier");
+    assert_string_equal(events.items[1].text, "3 messages of earlier turns");
+    message_list_read_with(&back, &events, &history);
+    assert_int_equal(back.count, list.count);
+    for (size_t i = 0; i < back.count; i++) {
+        assert_string_equal(back.items[i].text, list.items[i].text);
+        assert_int_equal(message_is_earlier(&back.items[i]), message_is_earlier(&list.items[i]));
+    }
+    message_list_release(&back);
+    message_list_read(&back, &events); /* without the history they are missing */
+    assert_int_equal(back.count, 2);
+    message_list_release(&back);
+    events = message_list_to_event(&arena, &list); /* after compaction they are written out, and marked */
+    message_list_read(&back, &events);
+    assert_int_equal(back.count, 5);
+    assert_true(message_is_earlier(&back.items[1]) && !message_is_earlier(&back.items[0]));
+    message_list_release(&back);
+    message_list_release(&list);
+    message_list_release(&history);
+}
+
+TEST(an_id_is_freed_with_its_result)
+{
+    struct message_list list;
+    message_list_init(&list);
+    for (int i = 0; i < 3; i++) {
+        message_list_free_id(&list, "x");
+        message_add_call(message_list_add(&list, ROLE_ASSISTANT, ""), "x", "t", "{}");
+        message_list_add(&list, ROLE_TOOL, "r")->call_id = xstrdup("x");
+    }
+    message_list_free_id(&list, "other");
+    static const char *const ids[] = {"x#3", "x#5", "x"};
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        assert_string_equal(list.items[2 * i].calls[0].id, ids[i]);
+        assert_string_equal(list.items[2 * i + 1].call_id, ids[i]);
+    }
+    message_list_release(&list);
+}
+
 TEST(a_copy_is_deep)
 {
     struct message_list list, copy;

@@ -55,11 +55,16 @@ TEST(sessions_are_listed_newest_first)
         char id[16], title[32];
         snprintf(id, sizeof(id), "s%d", i);
         snprintf(title, sizeof(title), "it's \"%d\"; DROP", i);
-        OK(store_session_put(
-            store,
-            &(struct store_session){
-                .id = id, .path = (char *)"/p", .title = title, .created_us = i, .updated_us = 100 + i, .turns = i},
-            &err));
+        OK(store_session_put(store,
+                             &(struct store_session){.id = id,
+                                                     .path = (char *)"/p",
+                                                     .title = title,
+                                                     .created_us = i,
+                                                     .updated_us = 100 + i,
+                                                     .turns = i,
+                                                     .approved = i,
+                                                     .denied = 2},
+                             &err));
     }
     char one[] = "s1", done[] = "done";
     OK(store_session_put(store, &(struct store_session){.id = one, .status = done, .updated_us = 900, .turns = 7},
@@ -75,6 +80,8 @@ TEST(sessions_are_listed_newest_first)
     assert_string_equal(list[1].id, "s4");
     assert_string_equal(list[1].title, "it's \"4\"; DROP");
     assert_string_equal(list[1].path, "/p");
+    assert_int_equal(list[1].approved, 4);
+    assert_int_equal(list[1].denied, 2);
     assert_string_equal(list[2].id, "s3");
     store_sessions_free(list, count);
     OK(store_sessions(store, 0, &list, &count, &err));
@@ -165,20 +172,6 @@ TEST(queries_are_plain_text)
         flood[i] = i % 3 ? 'a' : ' ';
     flood[(1 << 20) - 1] = '\0';
     found(store, flood, NULL);
-    store_close(store);
-}
-
-TEST(lessons_add_up)
-{
-    struct store *store = must_open(":memory:");
-    int64_t calls = -1, failures = -1;
-    OK(store_lesson_get(store, "grep", &calls, &failures, &err));
-    assert_true(calls == 0 && failures == 0);
-    OK(store_lesson_add(store, "grep", 5, 1, &err));
-    OK(store_lesson_add(store, "grep", 2, 2, &err));
-    OK(store_lesson_get(store, "grep", &calls, &failures, &err));
-    assert_true(calls == 7 && failures == 3);
-    OK(store_decision_add(store, "s1", 2, "write src/a.c: approved by key", 5, &err));
     store_close(store);
 }
 
@@ -304,12 +297,12 @@ static void check_upgraded(const char *path)
     struct store_session *sessions;
     struct store_memory *list;
     size_t count;
-    int64_t calls, failures;
     OK(store_sessions(store, 9, &sessions, &count, &err));
     assert_int_equal(count, 1);
     assert_string_equal(sessions[0].title, "fix it");
     assert_int_equal(sessions[0].writes, 4);
     assert_int_equal(sessions[0].undone, 0);
+    assert_int_equal(sessions[0].approved, -1);
     store_sessions_free(sessions, count);
     OK(store_memory_list(store, &list, &count, &err));
     assert_int_equal(count, 2);
@@ -317,8 +310,6 @@ static void check_upgraded(const char *path)
     assert_null(list[0].project);
     store_memory_free(list, count);
     assert_int_equal(found(store, "parser lexer", NULL), 0);
-    OK(store_lesson_get(store, "grep", &calls, &failures, &err));
-    assert_int_equal(calls, 7);
     OK(store_memory_add(store, "/p", "s2", "the parser of p", 7, &err));
     assert_int_equal(found(store, "parser", "the parser of p"), 1);
     store_close(store);
@@ -396,7 +387,6 @@ static void *hammer(void *data)
         OK(store_memory_add(store, "/p", "s", "words for everybody", 1, &err));
         OK(store_memory_search(store, "/p", "words", 3, &list, &count, &err));
         store_memory_free(list, count);
-        OK(store_lesson_add(store, "t", 1, 0, &err));
     }
     return NULL;
 }
@@ -409,9 +399,11 @@ TEST(threads_may_share_it)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, store), 0);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_join(threads[i], NULL);
-    int64_t calls, failures;
-    OK(store_lesson_get(store, "t", &calls, &failures, &err));
-    assert_true(calls == 200);
+    struct store_memory *list;
+    size_t count;
+    OK(store_memory_search(store, "/p", "everybody", 1000, &list, &count, &err));
+    assert_int_equal(count, 200);
+    store_memory_free(list, count);
     store_close(store);
 }
 

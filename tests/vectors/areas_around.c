@@ -261,9 +261,8 @@ static struct citation *make_citations(struct vector *v, int64_t local, int64_t 
 static void got_finalization(struct vector *v, const struct finalization *done)
 {
     int64_t shown[2] = {0, 0};
-    for (size_t i = 0; i < done->citation_count; i++)
-        if (strstr(done->text, done->citations[i].ref))
-            shown[done->citations[i].web]++;
+    for (size_t i = 0; i < done->citation_count; i++) /* shown beside the text, which is the model's own */
+        shown[done->citations[i].web]++;
     got_int(v, "local_shown", shown[0]);
     got_int(v, "web_shown", shown[1]);
     got_text(v, "text", done->text);

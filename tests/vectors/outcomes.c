@@ -130,7 +130,7 @@ const char *vector_message_order(struct vector *v, const struct turn_rig *rig)
     json_open(&w, NULL, '[');
     while ((messages = last_messages(rig, &at)))
         for (size_t i = 0; i < messages->count; i++)
-            if (messages->items[i].role == ROLE_TOOL)
+            if (messages->items[i].role == ROLE_TOOL && !message_is_earlier(&messages->items[i]))
                 json_add_str(&w, NULL, messages->items[i].call_id);
     json_close(&w, ']');
     return arena_memdup0(&v->arena, list.buf, list.len);

@@ -1,6 +1,7 @@
 /* Handlers of the keys that work everywhere: panes, input lines, the selection, dialogs, theme, quitting. actions.def
  * names each handler. The handlers of a live turn are in step_actions.c. */
 
+#include "base/json.h"
 #include "event/session.h"
 #include "panes/program.h"
 #include "screen/text.h"
@@ -256,11 +257,21 @@ static void add_paragraph(struct strbuf *out, const char *text)
         strbuf_addstr(out, text);
 }
 
-static void add_event_text(struct strbuf *out, const struct event *event)
+static void add_event_text(struct strbuf *out, const struct view *view, const struct event *event)
 {
+    CLEANUP(strbuf) struct strbuf thinking = STRBUF_INIT;
+    const struct session_step *step;
     switch (event->type) {
     case EVENT_TURN_STARTED:
         add_paragraph(out, event->turn_started.prompt);
+        break;
+    case EVENT_EDITED:
+        add_paragraph(out, json_str(view_json(view, event->edited.after), NULL));
+        break;
+    case EVENT_MODEL_REQUESTED: /* the row of an answer that did not arrive as a whole */
+        step = view_step_requested(view, event->seq);
+        if (step)
+            view_interrupted_answer(view, step, out, &thinking);
         break;
     case EVENT_MODEL_RESPONDED:
         add_paragraph(out, event->model_responded.text);
@@ -305,7 +316,7 @@ static bool ui_selection_text(struct strbuf *out, const struct view *view, struc
     if (!event)
         return false;
     if (selection.kind == SELECT_TEXT)
-        add_event_text(out, event);
+        add_event_text(out, view, event);
     else if (selection.kind == SELECT_CALL)
         add_arguments(out, event);
     if (!out->len && event->raw)

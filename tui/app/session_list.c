@@ -55,6 +55,14 @@ static const char *state_of(const struct journal_summary *peek, bool running)
     return peek->under_way ? "cut off" : *peek->ended ? words_turn_status(peek->ended) : "no turn";
 }
 
+static void take_counts(struct session_row *row, const struct journal_summary *peek)
+{
+    row->writes = peek->all ? peek->writes : -1;
+    row->undone = peek->undone;
+    row->approved = peek->all ? peek->approved : -1;
+    row->denied = peek->all ? peek->denied : -1;
+}
+
 static bool read_journal(struct session_row *row)
 {
     CLEANUP(journal_summary) struct journal_summary peek;
@@ -66,8 +74,7 @@ static bool read_journal(struct session_row *row)
     row->model = steal(&peek.model);
     row->status = copy(state_of(&peek, row->running));
     row->turns = peek.turns;
-    row->writes = peek.all ? peek.writes : -1;
-    row->undone = peek.undone;
+    take_counts(row, &peek);
     return true;
 }
 
@@ -83,10 +90,8 @@ static void describe(struct session_row *row)
         free(row->title);
         row->title = steal(*peek.name ? &peek.name : &peek.prompt);
     }
-    if (row->writes < 0 && peek.all) {
-        row->writes = peek.writes;
-        row->undone = peek.undone;
-    }
+    if (row->writes < 0)
+        take_counts(row, &peek);
 }
 
 /* ---- from the list ---- */
@@ -129,6 +134,8 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
                 .turns = list[i].turns,
                 .writes = list[i].writes,
                 .undone = list[i].undone,
+                .approved = list[i].approved,
+                .denied = list[i].denied,
             };
             describe(&rows->items[rows->count - 1]);
         }

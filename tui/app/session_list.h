@@ -14,9 +14,10 @@ struct session_row {
     char *title;     /* the name that the user gave it, else its first prompt */
     int64_t when_us; /* wall time of its last change */
     int64_t turns;
-    int64_t writes; /* writes that were applied; -1: unknown */
-    int64_t undone; /* of these, undone now */
-    bool running;   /* a running process has its journal open */
+    int64_t writes;           /* writes that were applied; -1: unknown */
+    int64_t undone;           /* of these, undone now */
+    int64_t approved, denied; /* decisions about writes; -1: unknown */
+    bool running;             /* a running process has its journal open */
 };
 struct session_rows {
     struct session_row *items;

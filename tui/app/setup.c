@@ -520,6 +520,16 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     return set_gates(setup, plan);
 }
 
+static void count_decisions(const struct session *session, struct store_session *entry)
+{
+    for (uint32_t i = 0; i < session->ask_count; i++) {
+        const struct session_question *ask = &session->asks[i];
+        enum event_verdict verdict = event_verdict(session_name(session, ask->decision), ask->by);
+        entry->approved += verdict == VERDICT_APPROVED;
+        entry->denied += verdict == VERDICT_DENIED;
+    }
+}
+
 static const char *how_it_ended(const struct session *session)
 {
     const struct session_turn *turn = session_turn(session);
@@ -555,6 +565,7 @@ void setup_list_session(struct setup *setup)
         .writes = writes.applied,
         .undone = writes.undone,
     };
+    count_decisions(session, &entry);
     if (store_session_put(setup->engine_config.store, &entry, &err))
         log_warn("store: %s", err.text);
 }

@@ -292,6 +292,35 @@ uint32_t view_event_call(const struct view *view, const struct event *event)
     return id ? session_find_call_in(session, id, event->turn) : SESSION_NONE;
 }
 
+const struct session_step *view_step_requested(const struct view *view, int64_t seq)
+{
+    const struct session *session = view->session;
+    for (uint32_t i = 0; session && i < session->step_count; i++)
+        if (session->steps[i].requested_seq == seq)
+            return &session->steps[i];
+    return NULL;
+}
+
+#define PIECES_MAX 50000 /* lines that are read for one answer, in one frame */
+
+bool view_interrupted_answer(const struct view *view, const struct session_step *step, struct strbuf *text,
+                             struct strbuf *thinking)
+{
+    size_t row = step->first_delta_seq ? view_find_row(view, step->first_delta_seq) : SIZE_MAX;
+    const struct event *event;
+    for (size_t count = 0; row != SIZE_MAX && count < PIECES_MAX && (event = view_row(view, row)); row++, count++) {
+        if (event->seq > step->last_delta_seq)
+            break;
+        if (event->type != EVENT_MODEL_DELTA)
+            continue;
+        if (event->model_delta.text)
+            strbuf_addstr(text, event->model_delta.text);
+        if (event->model_delta.thinking)
+            strbuf_addstr(thinking, event->model_delta.thinking);
+    }
+    return text->len || thinking->len;
+}
+
 struct event_tool_info_list view_tools(const struct view *view)
 {
     const struct event *event = view->session->tools_seq ? view_event(view, view->session->tools_seq) : NULL;

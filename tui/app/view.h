@@ -11,6 +11,7 @@ struct program_control;
 struct sandbox_view;
 struct program_limits_view;
 struct json;
+struct strbuf;
 
 enum view_mode { VIEW_LIVE, VIEW_REPLAY, VIEW_EXECUTE };
 
@@ -89,6 +90,11 @@ void view_frame_end(const struct view *view);
 
 /* The text of the named field of an event of any type; NULL if there is none. */
 const char *view_event_text(const struct event *event, const char *name);
+/* The step whose newest request is this event; NULL if there is none. */
+const struct session_step *view_step_requested(const struct view *view, int64_t seq);
+/* The pieces of an answer that was interrupted, put together; false if there are none. */
+bool view_interrupted_answer(const struct view *view, const struct session_step *step, struct strbuf *text,
+                             struct strbuf *thinking);
 /* The tools of the session, from session.started or a later event; empty if unknown. */
 struct event_tool_info_list view_tools(const struct view *view);
 /* True for a breakpoint on a tool that the session does not have ("tool=raed_file"). */

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WIDTH_MAX 100
-#define WIDTH_MIN 40
+#define WIDTH_MAX   100
+#define WIDTH_MIN   40
+#define PARTIAL_MAX ((size_t)1 << 20) /* bytes of an answer that did not arrive as a whole */
 
 struct plain_style plain_style_for(int fd)
 {
@@ -227,6 +228,18 @@ static void note_failed(struct plain *plain, const char *what, const struct even
     plain_paragraph(plain, INK_NONE, line, GUTTER);
 }
 
+/* The text of an answer that will not arrive as a whole. */
+static void interrupted(struct plain *plain)
+{
+    if (!has_text(plain->partial.buf))
+        return;
+    plain_gap(plain);
+    plain_label(plain, INK_BOLD, "answer");
+    plain_paragraph(plain, INK_NONE, plain->partial.buf, GUTTER);
+    plain_line(plain, GUTTER, INK_WARN, "(interrupted)");
+    strbuf_reset(&plain->partial);
+}
+
 static void turn_finished(struct plain *plain, const struct event_turn_finished *finished)
 {
     const char *status = finished->status ? finished->status : "?";
@@ -262,7 +275,15 @@ static void print_event(struct plain *plain, const struct event *event)
     case EVENT_TURN_STARTED:
         turn_started(plain, event);
         break;
+    case EVENT_MODEL_REQUESTED:
+        strbuf_reset(&plain->partial);
+        break;
+    case EVENT_MODEL_DELTA:
+        if (event->model_delta.text && plain->partial.len < PARTIAL_MAX)
+            strbuf_addstr(&plain->partial, event->model_delta.text);
+        break;
     case EVENT_MODEL_RESPONDED:
+        strbuf_reset(&plain->partial);
         model_responded(plain, event);
         break;
     case EVENT_WAVES_PLANNED:
@@ -326,6 +347,7 @@ static void print_event(struct plain *plain, const struct event *event)
             note(plain, event);
         break;
     case EVENT_TURN_FINALIZED:
+        interrupted(plain);
         note(plain, event);
         note_failed(plain, "memory", event->turn_finalized.memory);
         note_failed(plain, "decisions", event->turn_finalized.decisions);
@@ -359,6 +381,7 @@ static void sink_event(struct sink *sink, const struct event *event, const struc
 struct plain *plain_new(struct cli_out *output, const struct plain_style *style)
 {
     struct plain *plain = xcalloc(1, sizeof(*plain));
+    strbuf_init(&plain->partial);
     plain->sink.event = sink_event;
     plain->output = output;
     plain->out = &output->text;
@@ -398,5 +421,6 @@ void plain_free(struct plain *plain)
     free(plain->ended);
     free(plain->answer);
     free(plain->edit);
+    strbuf_release(&plain->partial);
     free(plain);
 }

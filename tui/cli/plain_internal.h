@@ -58,13 +58,14 @@ struct plain {
     struct plain_ask *asks; /* questions without a decision */
     size_t ask_count, ask_room;
 
-    int64_t step;    /* the newest step */
-    char *held;      /* the gate that holds the turn */
-    char *ended;     /* why the newest program ended; reset by the next event */
-    char *edit;      /* what the user wrote instead of a proposal; JSON, printed with the decision */
-    char *answer;    /* text of the newest answer, to detect that the end repeats it */
-    double cost_usd; /* of the turn; NaN: unknown */
-    bool past_turn;  /* a turn was already printed */
+    int64_t step;          /* the newest step */
+    char *held;            /* the gate that holds the turn */
+    char *ended;           /* why the newest program ended; reset by the next event */
+    char *edit;            /* what the user wrote instead of a proposal; JSON, printed with the decision */
+    char *answer;          /* text of the newest answer, to detect that the end repeats it */
+    struct strbuf partial; /* of an answer that has not arrived as a whole */
+    double cost_usd;       /* of the turn; NaN: unknown */
+    bool past_turn;        /* a turn was already printed */
 };
 
 /* plain.c */

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "cli_out.h"
+#include "event/words.h"
 #include "options.h"
 #include "screen/text.h"
 #include <string.h>
@@ -35,29 +36,32 @@ static void cell(struct strbuf *out, const char *text, size_t width)
 /* A table for the terminal, one line per session, indented by `indent`. */
 static void write_table(struct strbuf *out, const struct session_rows *rows, size_t indent, size_t width)
 {
-    enum { WHEN, NAME, STATUS, WRITES, FOLDER, COLUMNS };
+    enum { WHEN, NAME, STATUS, WRITES, DECISIONS, FOLDER, COLUMNS };
     struct clock *clock = clock_system();
     int64_t now = clock->wall_us(clock);
-    size_t widths[COLUMNS] = {4, 7, 6, 6, 6};
+    size_t widths[COLUMNS] = {4, 7, 6, 6, 9, 6};
     for (size_t i = 0; i < rows->count; i++) {
-        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf when = STRBUF_INIT, decisions = STRBUF_INIT;
         CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
         CLEANUP(free) char *folder = sessions_folder(rows->items[i].workspace);
-        text_ago(&when, rows->items[i].when_us, now);
         sessions_writes(&writes, &rows->items[i], false);
-        const char *texts[COLUMNS] = {when.buf, rows->items[i].id, rows->items[i].status, writes.buf, folder};
+        text_ago(&when, rows->items[i].when_us, now);
+        words_decisions(&decisions, rows->items[i].approved, rows->items[i].denied);
+        const char *texts[COLUMNS] = {when.buf,   rows->items[i].id, rows->items[i].status,
+                                      writes.buf, decisions.buf,     folder};
         for (size_t k = 0; k < COLUMNS; k++) {
             size_t columns = utf8_columns(texts[k], strlen(texts[k]));
             if (columns > widths[k])
                 widths[k] = columns < 28 ? columns : 28;
         }
     }
-    size_t taken =
-        indent + widths[WHEN] + widths[NAME] + widths[STATUS] + widths[WRITES] + widths[FOLDER] + 2 * COLUMNS;
+    size_t taken = indent + 2 * COLUMNS;
+    for (size_t k = 0; k < COLUMNS; k++)
+        taken += widths[k];
     size_t room = width > taken + 20 ? width - taken : 20;
     for (size_t i = 0; i <= rows->count; i++) {
         CLEANUP(strbuf) struct strbuf when = STRBUF_INIT;
-        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT;
+        CLEANUP(strbuf) struct strbuf writes = STRBUF_INIT, decisions = STRBUF_INIT;
         CLEANUP(free) char *folder = NULL;
         const struct session_row *row = i ? &rows->items[i - 1] : NULL;
         if (row) {
@@ -72,6 +76,9 @@ static void write_table(struct strbuf *out, const struct session_rows *rows, siz
         if (row)
             sessions_writes(&writes, row, false);
         cell(out, row ? writes.buf : "writes", widths[WRITES]);
+        if (row)
+            words_decisions(&decisions, row->approved, row->denied);
+        cell(out, row ? decisions.buf : "decisions", widths[DECISIONS]);
         cell(out, row ? folder : "folder", widths[FOLDER]);
         const char *title = row ? row->title : "prompt";
         text_show_cut(out, title, strlen(title), room);
@@ -94,6 +101,10 @@ static void write_json(struct strbuf *out, const struct session_row *row)
         doc_add_int(doc, "writes", row->writes);
     if (row->writes >= 0 && row->undone > 0)
         doc_add_int(doc, "undone", row->undone);
+    if (row->approved >= 0)
+        doc_add_int(doc, "approved", row->approved);
+    if (row->denied >= 0)
+        doc_add_int(doc, "denied", row->denied);
     doc_add_bool(doc, "running", row->running);
     doc_write(doc, out);
     strbuf_addch(out, '\n');

@@ -90,6 +90,37 @@ static void put_field(struct document *out, const struct json *field, bool brief
     document_puts(out, LOOK_TEXT, field->type == JSON_TRUE ? "yes" : field->type == JSON_FALSE ? "no" : field->text);
 }
 
+/* What was decided about the writes of the turn that this event ended. */
+static void put_decisions(struct document *out, const struct view *view, int64_t finished_seq)
+{
+    const struct session *session = view->session;
+    size_t count = 0;
+    for (uint32_t i = 0; i < session->ask_count; i++) {
+        const struct session_question *ask = &session->asks[i];
+        const struct session_call *call = ask->call < session->call_count ? &session->calls[ask->call] : NULL;
+        if (!call || !ask->decision || session->turns[call->turn].finished_seq != finished_seq)
+            continue;
+        CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+        strbuf_addf(&words, "#%u %s %s: ", ask->call + 1, session_name(session, call->tool), ask->paths);
+        words_decision(&words, session_name(session, ask->decision), ask->by, ask->reason);
+        if (!count++)
+            document_head(out, "decisions");
+        document_text(out, LOOK_TEXT, words.buf, words.len, 0, true);
+    }
+}
+
+/* The answer to this request, as far as it arrived. */
+static void put_interrupted(struct document *out, const struct view *view, int64_t requested_seq)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, thinking = STRBUF_INIT;
+    const struct session_step *step = view_step_requested(view, requested_seq);
+    if (!step || !view_interrupted_answer(view, step, &text, &thinking))
+        return;
+    document_head(out, "answer, as far as it arrived");
+    document_text(out, LOOK_THINKING, thinking.buf, thinking.len, 0, true);
+    document_text(out, LOOK_TEXT, text.buf, text.len, 0, true);
+}
+
 static void event_document(struct document *out, const struct view *view, struct selection what, bool plain)
 {
     const struct event *event = view_event(view, what.seq);
@@ -119,6 +150,10 @@ static void event_document(struct document *out, const struct view *view, struct
             if (strcmp(field->key, "seq") != 0 && strcmp(field->key, "t") != 0 && strcmp(field->key, "turn") != 0 &&
                 strcmp(field->key, "type") != 0) /* these are in the head */
                 put_field(out, field, brief);
+    if (event && event->type == EVENT_TURN_FINISHED)
+        put_decisions(out, view, event->seq);
+    if (event && event->type == EVENT_MODEL_REQUESTED)
+        put_interrupted(out, view, event->seq);
 }
 
 static void add_raw_line(struct document *out, const struct view *view, int64_t seq, bool named)

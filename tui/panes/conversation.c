@@ -8,6 +8,7 @@
  * items are kept. A filter hides items that do not match. */
 
 #include "app/ui.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "event/words.h"
 #include "pane.h"
@@ -61,13 +62,23 @@ static struct conversation_item conversation_item(const struct session *session,
                                       turn->first_step + step};
 }
 
+/* True while more of the answer may arrive. */
+static bool is_arriving(const struct session *session, uint32_t step)
+{
+    return step + 1 == session->step_count && session_turn_running(session);
+}
+
+/* The event that has the text; of an interrupted answer, its last piece. 0: none yet. */
 static int64_t conversation_seq(const struct session *session, struct conversation_item item)
 {
+    const struct session_step *step;
     switch (item.kind) {
     case CONVERSATION_PROMPT:
-        return session->turns[item.turn].started_seq;
+        return session->turns[item.turn].edited_seq ? session->turns[item.turn].edited_seq
+                                                    : session->turns[item.turn].started_seq;
     case CONVERSATION_ANSWER:
-        return session->steps[item.step].responded_seq;
+        step = &session->steps[item.step];
+        return step->responded_seq || is_arriving(session, item.step) ? step->responded_seq : step->last_delta_seq;
     case CONVERSATION_REFLECTION:
         return session->steps[item.step].reflection_seq;
     case CONVERSATION_END:
@@ -173,8 +184,62 @@ static void add_partial(struct wrapped *out, const struct view *view, int width)
         add(out, LOOK_DIM, "agent", "(waiting for the model)", width);
 }
 
-/* The final text is usually the last answer with sources below it. The answer is right above, so only the rest is
- * shown. */
+/* What had arrived when the turn ended, and why there is no more. */
+static void add_interrupted(struct wrapped *out, const struct view *view, struct conversation_item item, int width)
+{
+    const struct session *session = view->session;
+    const struct session_step *step = &session->steps[item.step];
+    const char *status = session_name(session, session->turns[item.turn].status);
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT, thinking = STRBUF_INIT, words = STRBUF_INIT;
+    if (!view_interrupted_answer(view, step, &text, &thinking))
+        add(out, LOOK_ERROR, "?", "cannot read this part of the recording", width);
+    add_thinking(out, thinking.buf, thinking.len, width);
+    if (thinking.len && text.len)
+        wrapped_add_blank(out);
+    add(out, LOOK_AGENT, thinking.len ? "" : "agent", text.buf, width);
+    if (item.step + 1 == session->step_count && add_failure(out, view, true, width))
+        return;
+    strbuf_addf(&words, "(answer interrupted%s%s)", *status ? ": turn " : "",
+                strcmp(status, "budget") == 0 ? "stopped at a limit" : words_turn_status(status));
+    add(out, LOOK_WARN, "", words.buf, width);
+}
+
+/* The prompt as the model got it. */
+static void add_prompt(struct wrapped *out, const struct view *view, const struct event *event, int width)
+{
+    if (event->type == EVENT_TURN_STARTED) {
+        add(out, LOOK_USER, "you", event->turn_started.prompt, width);
+    } else if (event->type == EVENT_EDITED) {
+        add(out, LOOK_USER, "you", json_str(view_json(view, event->edited.after), "?"), width);
+        add(out, LOOK_WARN, "", "(edited before it was sent)", width);
+    } else {
+        add(out, LOOK_DIM, "you", "(the prompt was not recorded)", width);
+    }
+}
+
+/* The text without the list of sources that older versions appended to it. */
+static size_t length_without_sources(const char *text, const struct event_citation_list *sources)
+{
+    CLEANUP(strbuf) struct strbuf list = STRBUF_INIT;
+    size_t len = strlen(text);
+    strbuf_addstr(&list, "\n\nSources:\n");
+    for (size_t i = 0; i < sources->count; i++)
+        strbuf_addf(&list, "- %s\n", sources->items[i].ref ? sources->items[i].ref : "");
+    bool appended = sources->count && len >= list.len && strcmp(text + len - list.len, list.buf) == 0;
+    return appended ? len - list.len : len;
+}
+
+/* The files and pages that the turn read. The list is Keyturn's: the model did not write it and does not read it. */
+static void add_sources(struct wrapped *out, const struct event_citation_list *sources, int width)
+{
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    for (size_t i = 0; i < sources->count; i++)
+        strbuf_addf(&words, "%s%s",
+                    i ? ", " : "Sources (listed by Keyturn): ", sources->items[i].ref ? sources->items[i].ref : "?");
+    add(out, LOOK_DIM, "note", words.buf, width);
+}
+
+/* The final text is usually the last answer, which is right above: only the rest is shown. */
 static const char *beyond_answer(const struct view *view, const struct session_turn *turn, const char *text)
 {
     for (uint32_t step = turn->first_step + turn->step_count; step-- > turn->first_step;) {
@@ -196,13 +261,19 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
                     const struct event *event, int width)
 {
     const struct event_turn_finished *end = &event->turn_finished;
-    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT;
+    const struct event *final = view_event_of(view, turn->finalized_seq, EVENT_TURN_FINALIZED);
+    struct event_citation_list sources = final ? final->turn_finalized.citations : (struct event_citation_list){0};
+    CLEANUP(strbuf) struct strbuf words = STRBUF_INIT, own = STRBUF_INIT;
     const char *status = end->status && *end->status ? end->status : "ended";
-    const char *text = end->text ? beyond_answer(view, turn, end->text) : "";
-    if (*text) {
-        add(out, LOOK_AGENT, text == end->text ? "agent" : "", text, width);
+    strbuf_add(&own, end->text ? end->text : "", end->text ? length_without_sources(end->text, &sources) : 0);
+    const char *text = beyond_answer(view, turn, own.buf);
+    if (*text)
+        add(out, LOOK_AGENT, text == own.buf ? "agent" : "", text, width);
+    if (*text && sources.count)
         wrapped_add_blank(out);
-    }
+    add_sources(out, &sources, width);
+    if (out->count > 1) /* more than the empty line above the item */
+        wrapped_add_blank(out);
     event_words(&words, WORDS_HEAD, view->session, event);
     bool good = strcmp(status, "done") == 0;
     add(out, good ? LOOK_GOOD : strcmp(status, "failed") == 0 ? LOOK_ERROR : LOOK_WARN, "end", words.buf, width);
@@ -235,10 +306,12 @@ static void conversation_wrap(struct wrapped *out, const struct view *view, size
         add_compacted(out, view, &session->steps[item.step], width);
     if (seq && !event)
         add(out, LOOK_ERROR, "?", "cannot read this line of the recording", width);
-    else if (item.kind == CONVERSATION_PROMPT && seq && event->type == EVENT_TURN_STARTED)
-        add(out, LOOK_USER, "you", event->turn_started.prompt, width);
+    else if (item.kind == CONVERSATION_PROMPT && seq)
+        add_prompt(out, view, event, width);
     else if (item.kind == CONVERSATION_PROMPT)
         add(out, LOOK_DIM, "you", "(the prompt was not recorded)", width);
+    else if (item.kind == CONVERSATION_ANSWER && seq && event->type == EVENT_MODEL_DELTA)
+        add_interrupted(out, view, item, width);
     else if (item.kind == CONVERSATION_ANSWER && seq && event->type == EVENT_MODEL_RESPONDED)
         add_answer(out, &event->model_responded, width);
     else if (item.kind == CONVERSATION_ANSWER && !seq && item.step + 1 == session->step_count)
@@ -327,7 +400,7 @@ static bool is_said(const struct view *view, size_t number, const char *text)
             return true;
     const struct event *event =
         view_event(view, conversation_seq(view->session, conversation_item(view->session, number)));
-    return !event || text_match_find(event->raw, event->raw_len, text);
+    return !event || event->type == EVENT_MODEL_DELTA || text_match_find(event->raw, event->raw_len, text);
 }
 
 static bool row_fits(const struct row_filter_rows *rows, const struct filter *filter, size_t row, size_t *bytes)
@@ -595,7 +668,7 @@ static struct selection conversation_selected(struct pane *pane, const struct vi
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
     struct conversation_item item = conversation_item(session, conversation->cursor.item);
     int64_t seq = conversation_seq(session, item);
-    if (!seq && item.kind == CONVERSATION_ANSWER)
+    if (item.kind == CONVERSATION_ANSWER && !session->steps[item.step].responded_seq)
         seq = session->steps[item.step].requested_seq;
     return (struct selection){seq ? SELECT_TEXT : SELECT_NOTHING, seq, SESSION_NONE};
 }

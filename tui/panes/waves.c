@@ -104,7 +104,7 @@ static void add_model(struct strbuf *out, const struct view *view, const struct 
     bool left = !step->responded_seq && view->session->turns[step->turn].finished_seq;
     strbuf_addstr(out, "┄ model ");
     if (left)
-        strbuf_addstr(out, "no answer");
+        strbuf_addstr(out, step->first_delta_seq ? "interrupted" : "no answer");
     else
         add_time(out, end > step->requested_t ? end - step->requested_t : 0);
     strbuf_addf(out, "%s ┄", step->responded_seq || left ? "" : ", waiting");
