@@ -263,6 +263,19 @@ SCREEN_TEST(sizes_are_bounded)
     assert_non_null(screen.full);
 }
 
+/* libvterm alone would leave the cursor above the first row, or below the last one. */
+SCREEN_TEST(cursor_stays_on_a_smaller_screen)
+{
+    print("\033[H1\r\n2\r\n3\r\n4\0337\033[1;1H");
+    program_screen_resize(&screen, 2, 10);
+    print("a\033[Lb");
+    expect_screen(" b\na\n");
+    print("\0338x\033[1P");
+    expect_screen(" b\nax\n");
+    print("\033[ux\033[1@");
+    assert_non_null(screen.full);
+}
+
 /* libvterm alone would move a negative number of rows. */
 SCREEN_TEST(margins_end_with_the_size)
 {

@@ -112,6 +112,23 @@ static struct program_vterm *vterm_open(int rows, int cols)
     return full;
 }
 
+/* Passes bytes to libvterm. It leaves the cursor beyond the screen when that becomes smaller, and when a position is
+ * restored that was saved before; so the cursor is put back before anything else is passed. */
+static void write_vterm(struct program_vterm *full, const char *bytes, size_t len)
+{
+    int rows, cols;
+    vterm_input_write(full->term, bytes, len);
+    vterm_get_size(full->term, &rows, &cols);
+    VTermPos at = full->cursor;
+    if (at.row >= 0 && at.row < rows && at.col >= 0 && at.col < cols)
+        return;
+    char back[32];
+    at.row = at.row < 0 ? 0 : at.row < rows ? at.row : rows - 1;
+    at.col = at.col < 0 ? 0 : at.col < cols ? at.col : cols - 1;
+    int put = snprintf(back, sizeof(back), "\033[%d;%dH", at.row + 1, at.col + 1);
+    vterm_input_write(full->term, back, (size_t)put);
+}
+
 static void vterm_close(struct program_vterm *full)
 {
     if (!full)
@@ -153,9 +170,12 @@ static int bounded(int size, int least, int most)
 static void resize_vterm(struct program_vterm *full, int rows, int cols)
 {
     char reset[64];
-    int len = snprintf(reset, sizeof(reset), "\033[?69l\033[r\033[%d;%dH", full->cursor.row + 1, full->cursor.col + 1);
-    vterm_input_write(full->term, reset, (size_t)len);
+    int len = snprintf(reset, sizeof(reset), "\033[s\033[r\033[%d;%dH", full->cursor.row + 1, full->cursor.col + 1);
+    write_vterm(full, reset, (size_t)len);
+    int quiet = full->quiet_rows;
     vterm_set_size(full->term, rows, cols);
+    full->quiet_rows = quiet; /* the program did not scroll these rows */
+    write_vterm(full, "", 0);
 }
 
 void program_screen_resize(struct program_screen *screen, int rows, int cols)
@@ -182,7 +202,7 @@ static void print_repeated(struct program_screen *screen)
         return;
     count = count < 1 ? 1 : count > most ? most : count;
     while (count--)
-        vterm_input_write(full->term, bytes, len);
+        write_vterm(full, bytes, len);
 }
 
 /* ESC [, perhaps "?", at most 16 numbers of at most 5 digits, and a final byte that moves, erases, scrolls or sets. */
@@ -230,7 +250,7 @@ static void print_modes(struct program_vterm *full, char final)
         digits = strspn(at, "0123456789");
         int len = snprintf(mode, sizeof(mode), "\033[?%.*s%c", (int)digits, at, final);
         if (digits)
-            vterm_input_write(full->term, mode, (size_t)len);
+            write_vterm(full, mode, (size_t)len);
     }
 }
 
@@ -246,7 +266,7 @@ static void print_sequence(struct program_screen *screen, char final)
         if (full->sequence[2] == '?' && strchr("hl", final))
             print_modes(full, final);
         else
-            vterm_input_write(full->term, full->sequence, full->sequence_len);
+            write_vterm(full, full->sequence, full->sequence_len);
     }
 }
 
@@ -273,7 +293,7 @@ static void print_in_sequence(struct program_screen *screen, char byte)
     } else {
         full->state = code == 0x18 || code == 0x1A || code >= 0x7F ? GROUND : CONTROL;
         if (code < 0x7F)
-            vterm_input_write(full->term, &byte, 1);
+            write_vterm(full, &byte, 1);
     }
 }
 
@@ -295,7 +315,7 @@ static size_t print_ground(struct program_vterm *full, const char *bytes, size_t
         strbuf_add(&text, encoded, utf8_encode(code, encoded));
     }
     if (text.len)
-        vterm_input_write(full->term, text.buf, text.len);
+        write_vterm(full, text.buf, text.len);
     full->state = escape ? ESCAPE : GROUND;
     return end + escape;
 }
@@ -311,7 +331,7 @@ static void print_escape(struct program_vterm *full, char byte)
         full->set = byte;
     } else if (set == '(' || set == ')') {
         if (byte == '0' || byte == 'B')
-            vterm_input_write(full->term, (const char[]){'\033', set, byte}, 3);
+            write_vterm(full, (const char[]){'\033', set, byte}, 3);
     } else if (set && set != 0x1B) {
         return;
     } else if (byte == '[') {
@@ -324,7 +344,7 @@ static void print_escape(struct program_vterm *full, char byte)
         full->sequence_len = 0;
     } else if (byte && strchr("78=>MDE", byte)) {
         full->quiet_rows = byte == 'M' ? 0 : full->quiet_rows;
-        vterm_input_write(full->term, (const char[]){'\033', byte}, 2);
+        write_vterm(full, (const char[]){'\033', byte}, 2);
     }
 }
 
