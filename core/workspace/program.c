@@ -5,16 +5,16 @@
  * asks for it. A program is over when its process has ended and its workspace has been counted. */
 
 #include "program.h"
-#include "base/beneath.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "disk_watch.h"
 #include "event/rate_limit.h"
+#include "look.h"
 #include "program_network.h"
 #include "program_vector.h"
 #include "programs_internal.h"
-#include "sandbox/disk_limit.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/limits.h"
 #include "sandbox/process_output.h"
@@ -35,12 +35,15 @@ struct program {
     struct span span;
     struct loop_task telling;
     struct disk_watch *disk; /* NULL: no disk limit */
+    struct workspace *ws;
+    struct run_folder run;
     char *input;
     char *full;   /* why the workspace is full */
     char *around; /* the folder in which the engine starts */
     size_t input_len;
     int64_t began_us, timeout_ms;
     bool keep_input, over_disk, again;
+    bool begun; /* the workspace counts it as running */
 };
 
 /* ---- the list of running programs ---- */
@@ -66,6 +69,7 @@ static void leave_running(struct program *program)
 
 static void release_program(struct program *program)
 {
+    run_folder_end(&program->run, program->ws);
     process_free(program->process);
     program_network_free(program->network);
     disk_watch_free(program->disk);
@@ -167,6 +171,9 @@ static struct program *new_program(struct programs *programs, struct workspace *
                                 .prints = spec->prints};
     strbuf_init(&program->result.out);
     strbuf_init(&program->result.err);
+    program->ws = ws;
+    program->run = room->run;
+    room->run = (struct run_folder){.watch = -1};
     program_vector_fill(&program->vector, programs, ws, spec, room);
     return program;
 }
@@ -186,6 +193,7 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
+        run_folder_end(&room.run, ws);
         program_room_release(&room);
         span_end(&span, -1, &own, err);
         return NULL;
@@ -211,8 +219,9 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
         release_program(program);
         return NULL;
     }
-    program->disk = disk_watch_new(programs->loop, beneath_fd(ws->root), ws->policy.max_disk_bytes, disk_full,
-                                   disk_counted, program);
+    workspace_program_begins(ws);
+    program->begun = true;
+    program->disk = disk_watch_new(programs->loop, ws, disk_full, disk_counted, program);
     return program;
 }
 
@@ -374,10 +383,21 @@ static void end_task(struct loop_task *task)
     report_end(CONTAINER_OF(task, struct program, telling));
 }
 
+/* Its processes have ended, unless the engine died before them. */
+static void leave_workspace(struct program *program)
+{
+    const struct process_end *end = &program->result.end;
+    run_folder_end(&program->run, program->ws);
+    if (program->begun)
+        workspace_program_ended(program->ws, !end->survivors && !end->status_signal);
+    program->begun = false;
+}
+
 static void end_program(struct program *program)
 {
     program_network_free(steal(&program->network));
     cgroup_free(steal(&program->cgroup));
+    leave_workspace(program);
     if (program->disk)
         disk_watch_finish(program->disk);
     else

@@ -22,10 +22,19 @@ struct programs {
     bool works; /* the engine has started a program: stderr is now the program's */
 };
 
+/* The folder of one run, RUN_DIR. It is there for what the program wants to keep apart, and gone if that was nothing. */
+struct run_folder {
+    char *path; /* relative to the workspace; NULL: none */
+    int watch;  /* changes_made */
+};
+/* Removes the folder if it is empty. */
+void run_folder_end(struct run_folder *run, struct workspace *ws);
+
 /* What a program needs before it starts: its folders, and its environment with their names. */
 struct program_room {
     char *cwd; /* relative to the workspace, clean */
     char **env;
+    struct run_folder run; /* the caller ends it */
 };
 int program_room_make(struct program_room *room, struct programs *programs, struct workspace *ws,
                       const struct program_spec *spec, struct err *err) CHECKED;
