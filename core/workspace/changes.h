@@ -9,7 +9,7 @@
  * The kernel reports every name that appears, goes or moves in a watched folder, every change of a file's size, and the
  * end of every file that was open for writing (inotify). One report is enough: only the next walk takes it back.
  *
- * Why this holds against a hostile program: nobody had the folder open when the walk ended, so the first change of a
+ * Why this holds against a hostile program: no program had a file open when the walk ended, so the first change of a
  * later program goes through a watched folder. After that it may hide, for example behind a name that it removed, but
  * the report is there, and no walk takes it back while a program runs. Whatever cannot be watched (another machine's
  * file system, too many folders, a file with a name outside) makes the answer "changed", never "unchanged".

@@ -1,8 +1,8 @@
 /* Watches the disk limit of a workspace while a program runs (disk_watch.h).
  *
  * A watch runs one count at a time. What was there before is not the program's doing: the last look says what that was,
- * or, if nobody has looked yet, a first count that starts with the program. A last count requested during another one
- * follows it. */
+ * or, before the first look, a count that starts with the program. A last count requested during another one follows
+ * it. */
 
 #include "disk_watch.h"
 #include "base/err.h"

@@ -59,7 +59,7 @@ static void list_skills(struct workspace_look *look, const struct metadata *md, 
 struct looking {
     struct disk_counting counting;
     struct listing *listing;
-    struct changes *changes; /* NULL: nobody watches */
+    struct changes *changes; /* NULL: changes are not watched */
 };
 
 static enum walk_next see_entry(void *user, const struct walk_entry *entry)
@@ -110,7 +110,7 @@ static bool walk(struct workspace_look *look, const struct workspace *ws, struct
     return whole;
 }
 
-/* Folders that a program closed stay open after it: nobody is there who would see the difference. */
+/* Folders that a program closed stay open after it: no program is left that could see the difference. */
 static struct workspace_look *look_now(struct workspace *ws)
 {
     struct workspace_look *look = xcalloc(1, sizeof(*look));
@@ -204,7 +204,7 @@ void workspace_program_begins(struct workspace *ws)
     pthread_mutex_unlock(&ws->mutex);
 }
 
-/* A program that was only killed counts as running from now on: nobody waits for the end of its processes. */
+/* A program that was only killed counts as running from now on: its processes may live a little longer. */
 void workspace_program_ended(struct workspace *ws, bool sure)
 {
     pthread_mutex_lock(&ws->mutex);

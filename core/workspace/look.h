@@ -31,7 +31,7 @@ struct workspace_look {
 /* Blocks. From any thread, one walk at a time. */
 const struct workspace_look *workspace_look(struct workspace *ws);
 void look_release(struct workspace *ws, const struct workspace_look *look);
-/* What the last look counted, and how long that took; false: nobody has looked yet. Does not block. */
+/* What the last look counted, and how long that took; false: there was no look yet. Does not block. */
 bool workspace_last_count(struct workspace *ws, struct disk_count *count, int64_t *took_us);
 /* Counts while programs run: a walk of its own, because a running program can hide from the reports. Blocks. */
 struct disk_count workspace_sample(struct workspace *ws);

@@ -69,7 +69,7 @@ static void leave_running(struct program *program)
 
 static void release_program(struct program *program)
 {
-    run_folder_end(&program->run, program->ws);
+    run_folder_end(&program->run, program->programs, program->ws);
     process_free(program->process);
     program_network_free(program->network);
     disk_watch_free(program->disk);
@@ -193,7 +193,7 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
-        run_folder_end(&room.run, ws);
+        run_folder_end(&room.run, programs, ws);
         program_room_release(&room);
         span_end(&span, -1, &own, err);
         return NULL;
@@ -387,7 +387,7 @@ static void end_task(struct loop_task *task)
 static void leave_workspace(struct program *program)
 {
     const struct process_end *end = &program->result.end;
-    run_folder_end(&program->run, program->ws);
+    run_folder_end(&program->run, program->programs, program->ws);
     if (program->begun)
         workspace_program_ended(program->ws, !end->survivors && !end->status_signal);
     program->begun = false;

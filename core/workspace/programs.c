@@ -39,6 +39,7 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .visible = argv_copy(options->visible),
                                   .network = network_rules_copy(&options->network),
                                   .emitter = options->emitter,
+                                  .tidy_runs = options->tidy_runs,
                                   .host_env = options->host_env,
                                   .provider = options->provider,
                                   .engine_says = options->engine_says,
@@ -147,14 +148,14 @@ static int make_run(const struct workspace *ws, struct run_folder *run, struct e
     return 0;
 }
 
-void run_folder_end(struct run_folder *run, struct workspace *ws)
+void run_folder_end(struct run_folder *run, const struct programs *programs, struct workspace *ws)
 {
     if (!run->path)
         return;
     const char *name = strrchr(run->path, '/') + 1;
     CLEANUP(fd)
     int runs = beneath_openat(ws->root, layout_rows[LAYOUT_RUNS].name, O_PATH | O_DIRECTORY, 0, NULL);
-    bool removed = runs >= 0 && unlinkat(runs, name, AT_REMOVEDIR) == 0;
+    bool removed = programs->tidy_runs && runs >= 0 && unlinkat(runs, name, AT_REMOVEDIR) == 0;
     if (ws->changes && removed)
         changes_removed(ws->changes, name, run->watch);
     else if (ws->changes)

@@ -18,6 +18,7 @@ struct programs {
     struct program *running;     /* list of running programs */
     struct inline_work *inlines; /* list of inline runs */
     unsigned started;
+    bool tidy_runs;
     bool again; /* the engine works only with its `retry` */
     bool works; /* the engine has started a program: stderr is now the program's */
 };
@@ -27,8 +28,8 @@ struct run_folder {
     char *path; /* relative to the workspace; NULL: none */
     int watch;  /* changes_made */
 };
-/* Removes the folder if it is empty. */
-void run_folder_end(struct run_folder *run, struct workspace *ws);
+/* Removes the folder if it is empty and the programs are tidy. */
+void run_folder_end(struct run_folder *run, const struct programs *programs, struct workspace *ws);
 
 /* What a program needs before it starts: its folders, and its environment with their names. */
 struct program_room {

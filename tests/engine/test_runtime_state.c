@@ -29,7 +29,7 @@ static size_t states(void)
 
 static const struct event_workspace_state *newest(void)
 {
-    return state_at(states() - 1);
+    return runtime_rig_state(&rig);
 }
 
 /* The entry of a path in the newest state; NULL. */
