@@ -47,7 +47,7 @@ static void count_work(struct loop_work *work)
     struct disk_watch *watch = CONTAINER_OF(work, struct disk_watch, work);
     watch->err = (struct err)ERR_INIT;
     if (watch->runs) {
-        watch->now = workspace_sample(watch->ws);
+        watch->now = workspace_sample(watch->ws, watch->pause_us < DISK_WATCH_MAX_MS * 1000);
     } else {
         const struct workspace_look *look = workspace_look(watch->ws);
         watch->now = look->count;
@@ -149,8 +149,8 @@ static void begin_after_look(struct disk_watch *watch, int64_t took_us)
     watch->first.entries++;
     watch->before = watch->first;
     watch->before_us = loop_now_us(watch->loop);
-    loop_timer_start(watch->loop, &watch->timer,
-                     watch->before_us + (pause > watch->pause_us ? pause : watch->pause_us), count_timer);
+    loop_timer_start(watch->loop, &watch->timer, watch->before_us + (pause > watch->pause_us ? pause : watch->pause_us),
+                     count_timer);
 }
 
 struct disk_watch *disk_watch_new(struct loop *loop, struct workspace *ws, void (*full)(void *user, const char *why),

@@ -117,7 +117,7 @@ static struct workspace_look *look_now(struct workspace *ws)
     int64_t began_us = clock_system()->now_us(clock_system());
     pthread_mutex_lock(&ws->mutex);
     unsigned begun = ws->programs_begun, running = ws->programs_running;
-    ws->walks++;
+    ws->looks++;
     pthread_mutex_unlock(&ws->mutex);
     struct looking looking = {.changes = running ? NULL : ws->changes};
     if (looking.changes)
@@ -178,18 +178,20 @@ bool workspace_last_count(struct workspace *ws, struct disk_count *count, int64_
     return look;
 }
 
-struct disk_count workspace_sample(struct workspace *ws)
+struct disk_count workspace_sample(struct workspace *ws, bool early)
 {
     pthread_mutex_lock(&ws->mutex);
-    ws->walks++;
+    bool known = early && ws->changes && ws->last && changes_none(ws->changes);
+    struct disk_count count = known ? ws->last->count : (struct disk_count){0};
+    ws->samples += !known;
     pthread_mutex_unlock(&ws->mutex);
-    return disk_count(beneath_fd(ws->root));
+    return known ? count : disk_count(beneath_fd(ws->root));
 }
 
-unsigned workspace_walks(struct workspace *ws)
+struct workspace_walks workspace_walks(struct workspace *ws)
 {
     pthread_mutex_lock(&ws->mutex);
-    unsigned walks = ws->walks;
+    struct workspace_walks walks = {ws->looks, ws->samples};
     pthread_mutex_unlock(&ws->mutex);
     return walks;
 }

@@ -33,10 +33,14 @@ const struct workspace_look *workspace_look(struct workspace *ws);
 void look_release(struct workspace *ws, const struct workspace_look *look);
 /* What the last look counted, and how long that took; false: there was no look yet. Does not block. */
 bool workspace_last_count(struct workspace *ws, struct disk_count *count, int64_t *took_us);
-/* Counts while programs run: a walk of its own, because a running program can hide from the reports. Blocks. */
-struct disk_count workspace_sample(struct workspace *ws);
+/* Counts while programs run: a walk of its own, because a running program can hide from the reports. `early`: it has
+ * not run for long, and the last look counts as long as nothing was reported. Blocks. */
+struct disk_count workspace_sample(struct workspace *ws, bool early);
 /* Walks so far, for tests and measurements. */
-unsigned workspace_walks(struct workspace *ws);
+struct workspace_walks {
+    unsigned looks, samples;
+};
+struct workspace_walks workspace_walks(struct workspace *ws);
 
 /* A program starts, and all its processes have ended. `sure` false: some may live on. */
 void workspace_program_begins(struct workspace *ws);

@@ -74,7 +74,7 @@ struct workspace {
     pthread_mutex_t looking; /* held while one is made; taken before `mutex` */
     struct changes *changes; /* NULL: the kernel does not report changes */
     struct workspace_look *last;
-    unsigned programs_running, programs_begun, walks;
+    unsigned programs_running, programs_begun, looks, samples;
     unsigned refs;
 };
 
