@@ -684,11 +684,10 @@ void child_write(struct child *child, const void *bytes, size_t len)
     child->writes++;
 }
 
-void child_write_control(struct child *child, const void *bytes, size_t len)
+bool child_write_control(struct child *child, const void *bytes, size_t len)
 {
     uv_buf_t buf = {.base = (char *)(uintptr_t)bytes, .len = len};
-    if (child->control.open)
-        uv_try_write((uv_stream_t *)&child->control.pipe, &buf, 1); /* a few bytes always fit */
+    return child->control.open && uv_try_write((uv_stream_t *)&child->control.pipe, &buf, 1) == (int)len;
 }
 
 size_t child_unwritten(const struct child *child)

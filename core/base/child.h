@@ -49,7 +49,8 @@ bool child_hides_input(const struct child *child);
 void child_resize(struct child *child, int rows, int cols); /* does nothing without a terminal */
 /* On a terminal: types Ctrl-D. */
 void child_close_stdin(struct child *child);
-void child_write_control(struct child *child, const void *bytes, size_t len);
+/* False if not all of it could be sent at once; a few bytes always can. */
+bool child_write_control(struct child *child, const void *bytes, size_t len);
 /* Sends the signal to the whole group. */
 void child_kill(struct child *child, int signum);
 /* Kills the group if it still lives. No callback runs after this. */

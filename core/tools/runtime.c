@@ -324,6 +324,7 @@ struct programs *runtime_programs(struct runtime *runtime, struct err *err)
                                                                     .emitter = &runtime->emitter,
                                                                     .provider = {provide, runtime},
                                                                     .limits = said->limits,
+                                                                    .prepare = true,
                                                                     .tidy_runs = true,
                                                                     .max_output = SPOOL_WINDOW},
                                          err);

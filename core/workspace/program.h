@@ -61,6 +61,7 @@ struct programs_options {
     struct env_provider provider; /* variables for every program */
     struct program_limits limits; /* for specs without limits */
     size_t max_output;            /* 0: PROGRAM_OUTPUT_MAX */
+    bool prepare;                 /* after a program, let the sandbox of the next one stand ready, if the engine can */
     bool tidy_runs;               /* remove the folder of a run that its program left empty; else each run keeps one */
     unsigned numbered;            /* session names start above this number */
     /* Receives a line that the engine printed although its program runs; NULL: the line goes to the log. */

@@ -46,6 +46,8 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .engine_user = options->engine_user,
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
+    if (options->prepare && sandbox_program_can_wait(programs->engine))
+        programs->ready = ready_sandbox_new(programs);
     if (program_network_on(programs) &&
         sandbox_program_is_ours(programs->image)) { /* another image has its own certificates */
         argv_free(programs->visible);
@@ -61,6 +63,7 @@ void programs_free(struct programs *programs)
     while (programs->running)
         program_free(programs->running);
     inline_drop_all(programs);
+    ready_sandbox_free(programs->ready);
     argv_free(programs->visible);
     network_rules_release(&programs->network);
     free(programs->image);
