@@ -262,6 +262,21 @@ static void take_exit(struct child *child, int64_t status, int signum)
     maybe_tell(child);
 }
 
+bool child_end_now(struct child *child, int status)
+{
+    struct child_stream *const streams[] = {&child->out, &child->err, &child->control};
+    if (child->paused || child->exited || child->told)
+        return false;
+    child->told = true; /* the streams must not tell of the exit before all are drained */
+    for (size_t i = 0; i < COUNT_OF(streams) && !child->freed; i++) {
+        drain_stream(streams[i]);
+        end_stream(streams[i]);
+    }
+    if (!child->freed)
+        child->ops.exited(child->data, status, 0);
+    return true;
+}
+
 static void on_exited(uv_process_t *process, int64_t status, int signum)
 {
     struct child *child = process->data;

@@ -53,6 +53,9 @@ void child_close_stdin(struct child *child);
 bool child_write_control(struct child *child, const void *bytes, size_t len);
 /* Sends the signal to the whole group. */
 void child_kill(struct child *child, int signum);
+/* The caller knows that all is over and only the process itself has yet to exit: gives what is left in the streams and
+ * calls `exited` with that status, as the last callback. False: output is paused, so wait for the exit. */
+bool child_end_now(struct child *child, int status);
 /* Kills the group if it still lives. No callback runs after this. */
 void child_free(struct child *child);
 /* Runs a command to its end, for at most `limit_ms`, without callbacks: for cleaning up after something that has

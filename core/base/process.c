@@ -269,11 +269,21 @@ static bool on_control_line(void *user, const char *text, size_t len)
     return true;
 }
 
+/* In a sandbox keyturn-launch reports the end after it has buried every process, and then closes the line. What is left
+ * is the engine, which takes some milliseconds to undo its namespaces. */
+static bool is_over(const struct process *process)
+{
+    return process->launcher == PROCESS_IN_ENGINE && !process->name && process->reported && !process->end.error &&
+           !process->end.survivors && process->child && !process->freed;
+}
+
 static void on_control(void *data, const char *bytes, size_t len)
 {
     struct process *process = data;
     enter(process);
     lines_feed(&process->control, bytes, len, on_control_line, process);
+    if (!len && is_over(process))
+        child_end_now(process->child, process->end.signum ? 128 + process->end.signum : process->end.exit_code);
     process_leave(process);
 }
 
