@@ -79,6 +79,8 @@ struct workspace_capabilities programs_capabilities(const struct programs *progr
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
 bool programs_run(const struct programs *programs); /* true while any program runs */
+/* True if a sandbox stands ready for the next program. `used`: programs so far that ran in such a one; may be NULL. */
+bool programs_stand_ready(const struct programs *programs, unsigned *used);
 
 /* Receivers of output as it arrives, besides the beginning of each stream in the result. All may be NULL. */
 struct program_prints {

@@ -95,6 +95,13 @@ bool programs_run(const struct programs *programs)
     return programs && (programs->running || programs->inlines);
 }
 
+bool programs_stand_ready(const struct programs *programs, unsigned *used)
+{
+    if (used)
+        *used = 0;
+    return programs->ready && ready_sandbox_is_there(programs->ready, used);
+}
+
 /* ---- folders ---- */
 
 /* Returns 0 if created, 1 if it existed, -1 on error. */

@@ -4,10 +4,10 @@
  *         ▲                                  │ the next call: an order with command, environment, folder and limits
  *         └──────────────────────────────────┘
  *
- * The first program of a session starts cold, so who runs none pays nothing. What the engine fixes at its start (mounts,
- * system call filter, control group, sizes) is compared with what the call needs; if anything differs, the program starts
- * cold and the next sandbox is made anew. While it waits it uses no processor time. It ends with its control connection,
- * however Keyturn ends. */
+ * The first program of a session starts cold, so who runs none pays nothing. What the engine fixes at its start
+ * (mounts, system call filter, control group, sizes) is compared with what the call needs; if anything differs, the
+ * program starts cold and a new sandbox is made after it. While it waits it uses no processor time. It ends with its
+ * control connection, however Keyturn ends. */
 
 #include "base/loop.h"
 #include "base/mem.h"
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READY_AFTER_MS  10  /* the result of the program goes first */
+#define READY_AFTER_MS  10 /* the result of the program goes first */
 #define READY_AGAIN_MS  1000
 #define READY_DEATHS    3   /* in a row: then no more until a program has run */
 #define MEMORY_LEAST_MB 256 /* free memory that must be left */
@@ -35,7 +35,7 @@ struct ready_sandbox {
     struct cgroup *cgroup;
     struct program_vector vector;
     char **argv; /* of the engine */
-    unsigned deaths;
+    unsigned deaths, used;
 };
 
 struct ready_sandbox *ready_sandbox_new(struct programs *programs)
@@ -43,6 +43,13 @@ struct ready_sandbox *ready_sandbox_new(struct programs *programs)
     struct ready_sandbox *ready = xcalloc(1, sizeof(*ready));
     ready->programs = programs;
     return ready;
+}
+
+bool ready_sandbox_is_there(const struct ready_sandbox *ready, unsigned *used)
+{
+    if (used)
+        *used = ready->used;
+    return ready->process;
 }
 
 static void drop(struct ready_sandbox *ready)
@@ -117,9 +124,8 @@ static void start(struct ready_sandbox *ready)
     struct programs *programs = ready->programs;
     struct program_room room = {.cwd = xstrdup("."), .env = xcalloc(1, sizeof(char *))};
     CLEANUP(free) char *around = program_engine_folder(ready->ws);
-    struct process_spec spec = {.cwd = around,
-                                .keep_input = true,
-                                .network = program_network_on(programs) ? no_network : NULL};
+    struct process_spec spec = {
+        .cwd = around, .keep_input = true, .network = program_network_on(programs) ? no_network : NULL};
     program_vector_fill(&ready->vector, programs, ready->ws, &(struct program_spec){.cmd = "-"}, &room);
     program_room_release(&room);
     ready->vector.waits = true;
@@ -129,8 +135,8 @@ static void start(struct ready_sandbox *ready)
     if (!ready->vector.lent_count && !ready->vector.scope)
         ready->argv = program_engine_argv(&ready->vector, programs->again, &err);
     if (ready->argv)
-        ready->process = program_engine_start(programs, &ready->vector, ready->cgroup, programs->again, &spec, &ops,
-                                              ready, &err);
+        ready->process =
+            program_engine_start(programs, &ready->vector, ready->cgroup, programs->again, &spec, &ops, ready, &err);
     if (!ready->process)
         drop(ready); /* the next program starts cold, and says why it cannot */
 }
@@ -169,8 +175,8 @@ static bool fits(const struct ready_sandbox *ready, const struct workspace *ws, 
 {
     const struct program_vector *own = &ready->vector;
     struct program_vector wanted = *vector;
-    if (!ready->process || ready->ws != ws || vector->lent_count || vector->tty || own->memory_mb != vector->memory_mb ||
-        own->pids != vector->pids || own->cpu_percent != vector->cpu_percent)
+    if (!ready->process || ready->ws != ws || vector->lent_count || vector->tty ||
+        own->memory_mb != vector->memory_mb || own->pids != vector->pids || own->cpu_percent != vector->cpu_percent)
         return false;
     wanted.waits = true;
     char **argv = program_engine_argv(&wanted, ready->programs->again, NULL);
@@ -193,6 +199,7 @@ struct process *ready_sandbox_take(struct ready_sandbox *ready, struct workspace
     if (fits(ready, ws, vector) && process_give_order(ready->process, order)) {
         process = steal(&ready->process);
         *take_group = steal(&ready->cgroup);
+        ready->used++;
     }
     argv_free(argv);
     drop(ready);
