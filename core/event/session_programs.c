@@ -15,7 +15,7 @@ static const char *shown(const char *id)
 
 /* ---- workspaces ---- */
 
-/* More deltas than a writer ever emits are not kept: the list stays as it was. */
+/* More deltas than a writer ever emits are not kept: the list stays unchanged. */
 static void fold_workspace_delta(const struct fold *fold)
 {
     struct session *session = fold->session;

@@ -32,7 +32,7 @@ bool changes_none(struct changes *changes);
 /* Something changed that the kernel does not report. */
 void changes_note(struct changes *changes);
 
-/* We make the folder `name` among the runs and remove it empty: both leave the workspace as it was. Call right after
+/* We make the folder `name` among the runs and remove it empty: both leave the workspace unchanged. Call right after
  * each. `folder` is the new folder. Returns a number for changes_removed; -1: it is not watched. */
 int changes_made(struct changes *changes, const char *name, int folder);
 void changes_removed(struct changes *changes, const char *name, int number);
