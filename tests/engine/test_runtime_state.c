@@ -246,7 +246,7 @@ RUNTIME_TEST(a_command_that_changes_nothing_costs_no_look)
     assert_int_equal(states(), told);
 }
 
-/* One look serves the disk limit, the warnings and the state; what is told is what changed. */
+/* One look serves the disk limit, the warnings and the state; what is recorded is what changed. */
 RUNTIME_TEST(a_command_that_changes_a_file_costs_one_look)
 {
     rig.options.policy.max_disk_bytes = 100 << 20;
