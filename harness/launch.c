@@ -116,14 +116,10 @@ static bool read_flag(const char *name)
     static const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"--control", &settings.control},
-                 {"--mark", &settings.mark},
-                 {"--guard", &settings.guard},
-                 {"--watch-memory", &settings.watch_memory},
-                 {"--network", &settings.network},
-                 {"--close-proc", &settings.close_proc},
-                 {"--wait", &settings.wait},
-                 {"--filter-variable", &settings.filter_variable}};
+    } flags[] = {{"--control", &settings.control}, {"--mark", &settings.mark},
+                 {"--guard", &settings.guard},     {"--watch-memory", &settings.watch_memory},
+                 {"--network", &settings.network}, {"--close-proc", &settings.close_proc},
+                 {"--wait", &settings.wait},       {"--filter-variable", &settings.filter_variable}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (strcmp(flags[i].name, name) == 0)
             return *flags[i].flag = true;

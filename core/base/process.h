@@ -118,7 +118,8 @@ struct process_ops {
 
 struct process *process_start(struct loop *loop, const struct process_spec *spec, const struct process_ops *ops,
                               void *user, struct err *err) CHECKED;
-/* For a process in an engine whose keyturn-launch waits (--wait): what it is to run. The input stays open until then. */
+/* For a process in an engine whose keyturn-launch waits (--wait): what it is to run. The input stays open until then.
+ */
 struct process_order {
     const char *const *argv; /* the command line of keyturn-launch */
     const char *const *env;  /* the program's variables */

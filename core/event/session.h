@@ -126,8 +126,8 @@ struct session_question {
 
 /* A program that outlives its call. */
 struct session_program {
-    uint32_t id;   /* name */
-    uint32_t call; /* index of the call that started it, SESSION_NONE when unknown */
+    uint32_t id;                     /* name */
+    uint32_t call;                   /* index of the call that started it, SESSION_NONE when unknown */
     uint32_t started_seq, ended_seq; /* ended_seq: 0 again once it is resumed */
     uint32_t first_output_seq, last_output_seq;
     uint32_t lines;  /* newlines printed so far */
@@ -154,8 +154,8 @@ struct session_workspace {
     uint32_t id, path; /* names */
     uint32_t state_seq, newest_seq;
     uint32_t delta_count, deltas[WORKSPACE_DELTAS_MAX]; /* of state_seq; newest last */
-    bool kept; /* kept when its session ends */
-    bool gone; /* it was removed */
+    bool kept;                                          /* kept when its session ends */
+    bool gone;                                          /* it was removed */
 };
 
 enum budget_key {

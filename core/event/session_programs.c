@@ -51,7 +51,8 @@ void fold_workspace_state(const struct fold *fold)
         *row = session->workspace_count++;
     }
     struct session_workspace *workspace = &session->workspaces[*row];
-    *workspace = (struct session_workspace){.id = id, .path = path, .state_seq = fold->seq, .newest_seq = fold->seq, .kept = e->kept};
+    *workspace = (struct session_workspace){
+        .id = id, .path = path, .state_seq = fold->seq, .newest_seq = fold->seq, .kept = e->kept};
     session->newest_workspace = *row;
 }
 

@@ -34,9 +34,10 @@ static bool same_list(struct event_workspace_state a, struct event_workspace_sta
     return left.len == right.len && memcmp(left.buf, right.buf, left.len) == 0;
 }
 
-#define SAME(list)                                                                                                     \
-    ((before->list.items == now->list.items && before->list.count == now->list.count) ||                               \
-     same_list((struct event_workspace_state){.list = before->list}, (struct event_workspace_state){.list = now->list}))
+#define SAME(list)                                                                       \
+    ((before->list.items == now->list.items && before->list.count == now->list.count) || \
+     same_list((struct event_workspace_state){.list = before->list},                     \
+               (struct event_workspace_state){.list = now->list}))
 
 static void compare_entries(const struct event_workspace_state *before, const struct event_workspace_state *now,
                             struct event_workspace_state *delta, struct arena *arena)

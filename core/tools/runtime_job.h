@@ -57,8 +57,8 @@ void runtime_job_finish(struct runtime_job *job);
 /* The same with an error sentence. */
 void runtime_job_refuse(struct runtime_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds warnings to an answer: the workspace is over its size limit (programs are stopped by the size of one file, not
- * of all), or files were moved out of the way, which is reported once. Blocks. Call it when the workspace is as the call
- * leaves it: the state is listed from the same look. */
+ * of all), or files were moved out of the way, which is reported once. Blocks. Call it when the workspace is as the
+ * call leaves it: the state is listed from the same look. */
 void runtime_warn(struct json_writer *w, struct runtime_job *job);
 /* Returns true and refuses the call if the session has no runtime. */
 bool runtime_missing(struct tool_run *run);

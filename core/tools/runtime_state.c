@@ -20,11 +20,12 @@ static struct event_workspace_output_list list_outputs(struct arena *arena, stru
     struct event_workspace_output *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
         const struct runtime_output *output = &runtime->outputs[i];
-        items[i] = (struct event_workspace_output){.name = arena_strdup(arena, output->name),
-                                                   .size = output->size,
-                                                   .truncated = output->truncated,
-                                                   .saved_as = output->saved_as ? arena_strdup(arena, output->saved_as) : NULL,
-                                                   .version = output->saved_as ? output->version : EVENT_NULL_INT};
+        items[i] =
+            (struct event_workspace_output){.name = arena_strdup(arena, output->name),
+                                            .size = output->size,
+                                            .truncated = output->truncated,
+                                            .saved_as = output->saved_as ? arena_strdup(arena, output->saved_as) : NULL,
+                                            .version = output->saved_as ? output->version : EVENT_NULL_INT};
     }
     pthread_mutex_unlock(&runtime->mutex);
     return (struct event_workspace_output_list){items, count};

@@ -1,5 +1,5 @@
-/* Watches the folders of a workspace with inotify (changes.h). One report answers the question, so their content matters
- * only for the folders of runs, which we make and remove ourselves. */
+/* Watches the folders of a workspace with inotify (changes.h). One report answers the question, so their content
+ * matters only for the folders of runs, which we make and remove ourselves. */
 
 #include "changes.h"
 #include "base/mem.h"
@@ -13,17 +13,16 @@
 #include <unistd.h>
 
 #define FOLDERS_MAX 8192 /* watches are shared by all programs of a user */
-#define REPORTED                                                                                                       \
-    (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR)
+#define REPORTED    (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR)
 
 struct changes {
     pthread_mutex_t mutex;
-    int fd;   /* inotify; -1: not begun */
-    int runs; /* the watch of the folder of runs; -1: none */
+    int fd;           /* inotify; -1: not begun */
+    int runs;         /* the watch of the folder of runs; -1: none */
     unsigned folders; /* watched in the last walk, and since */
-    bool refused; /* this folder cannot be watched */
-    bool sure;    /* the last walk saw everything */
-    bool changed; /* since then */
+    bool refused;     /* this folder cannot be watched */
+    bool sure;        /* the last walk saw everything */
+    bool changed;     /* since then */
 };
 
 struct changes *changes_new(void)

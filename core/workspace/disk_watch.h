@@ -5,8 +5,9 @@
  *     disk_watch_finish(program->disk);                                         // a look, unless nothing changed
  *     disk_watch_free(program->disk);
  *
- * A watch counts on a pool thread, and holds the workspace until that returns. Callbacks run on the loop. Counting takes
- * at most one part in DISK_WATCH_SHARE of the time, so a program that ends before the first pause costs no count. */
+ * A watch counts on a pool thread, and holds the workspace until that returns. Callbacks run on the loop. Counting
+ * takes at most one part in DISK_WATCH_SHARE of the time, so a program that ends before the first pause costs no count.
+ */
 
 #include <stdint.h>
 

@@ -197,8 +197,7 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     }
     if (program->vector.network)
         program->network = program_network_new(programs, spec->call, &program->vector, &own);
-    if ((program->vector.network && !program->network) ||
-        (!order_program(program) && launch_cold(program, &own))) {
+    if ((program->vector.network && !program->network) || (!order_program(program) && launch_cold(program, &own))) {
         span_end(&program->span, -1, &own, err);
         leave_running(program);
         release_program(program);

@@ -125,8 +125,8 @@ struct process *program_engine_start(struct programs *programs, struct program_v
     spec.calm_after = PROGRAM_CALM_AFTER;
     spec.join = cgroup_join(cgroup);
     spec.hand_over = handed;
-    spec.limits = (struct process_limits){
-        .memory_mb = vector->memory_mb, .cpu_s = vector->cpu_s, .files_mb = vector->files_mb};
+    spec.limits =
+        (struct process_limits){.memory_mb = vector->memory_mb, .cpu_s = vector->cpu_s, .files_mb = vector->files_mb};
     spec.ask_argv = (const char *const *)ask;
     spec.stop_argv = (const char *const *)stop;
     spec.stop_env = (const char *const *)engine_env;

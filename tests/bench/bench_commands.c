@@ -1,10 +1,10 @@
 /* What a command of a session costs Keyturn: the processor time of `keyturn run` itself, without the processes that it
  * starts. The floor of each measure is the same command where the session was short or the workspace small. */
 
-#include "bench.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "bench.h"
 #include "support/scratch.h"
 #include <fcntl.h>
 #include <stdio.h>

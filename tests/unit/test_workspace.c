@@ -8,8 +8,8 @@
 #include "support/shortcuts.h"
 #include "support/test.h"
 #include "workspace/layout.h"
-#include "workspace/stage.h"
 #include "workspace/look.h"
+#include "workspace/stage.h"
 #include "workspace/workspace.h"
 #include <fcntl.h>
 #include <stdio.h>
