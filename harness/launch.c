@@ -3,6 +3,7 @@
  *     keyturn-launch [--control] [--mark] [--memory MB] [--watch-memory] [--pids N] [--cpu SECONDS] [--files MB]
  *                    [--cwd DIR] [--network [--network-socket PATH]] [--filter FD | --filter-variable]
  *                    [--close-proc] -- PROGRAM [ARG…]
+ *     keyturn-launch --control --wait -- -
  *
  * It is process 1 of the sandbox's process namespace, or without such a namespace the subreaper. So every process the
  * program starts, in any session, ends up as its child. The program gets the limits and its own session. If standard
@@ -26,6 +27,10 @@
  *     left PID NAME      this process was still running when the program ended, and was killed
  *     survivor PID NAME  this process could not be killed
  *     exit CODE | signal NUMBER
+ *
+ * With --wait, nothing begins before the host sends an order on the control line: a struct launch_order, then as many
+ * bytes of NUL-terminated texts, which are options, "--" and the program as above, and then the program's environment.
+ * So a sandbox can stand ready before it is known what will run in it. The end of the line ends the launcher.
  *
  * With --mark, the launcher writes a line LAUNCH_MARK to standard error before the program begins: earlier text is the
  * engine's. Without a control line it also writes a line LAUNCH_LAST when no process of the program is left. The lines
@@ -75,7 +80,7 @@
 struct launch_settings {
     unsigned long memory_mb, pids, cpu_s, files_mb, as_uid, as_gid, filter_fd;
     const char *cwd, *network_socket;
-    bool control, mark, guard, watch_memory, network, filter_variable, close_proc;
+    bool control, mark, guard, watch_memory, network, filter_variable, close_proc, wait;
     char **argv;
 };
 
@@ -111,13 +116,10 @@ static bool read_flag(const char *name)
     static const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"--control", &settings.control},
-                 {"--mark", &settings.mark},
-                 {"--guard", &settings.guard},
-                 {"--watch-memory", &settings.watch_memory},
-                 {"--network", &settings.network},
-                 {"--close-proc", &settings.close_proc},
-                 {"--filter-variable", &settings.filter_variable}};
+    } flags[] = {{"--control", &settings.control}, {"--mark", &settings.mark},
+                 {"--guard", &settings.guard},     {"--watch-memory", &settings.watch_memory},
+                 {"--network", &settings.network}, {"--close-proc", &settings.close_proc},
+                 {"--wait", &settings.wait},       {"--filter-variable", &settings.filter_variable}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (strcmp(flags[i].name, name) == 0)
             return *flags[i].flag = true;
@@ -174,6 +176,50 @@ static void read_environment(void)
     for (char **at = environ; *at; at++)
         if (strncmp(*at, LAUNCH_PREFIX, prefix) == 0)
             environment[count++] = *at + prefix;
+}
+
+/* ---- an order of the host ---- */
+
+/* Ends the launcher if the host ends the line instead. */
+static void read_control(void *bytes, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        struct pollfd ready = {.fd = LAUNCH_CONTROL_FD, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, -1) < 0 ? -1 : read(LAUNCH_CONTROL_FD, (char *)bytes + at, len - at);
+        if (got > 0)
+            at += (size_t)got;
+        else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+            exit(LAUNCH_FAILED);
+    }
+}
+
+/* Splits `count` texts off and returns them as a list. */
+static char **split_texts(char **at, const char *end, unsigned count)
+{
+    char **list = calloc((size_t)count + 1, sizeof(*list));
+    for (unsigned i = 0; list && i < count; i++) {
+        if (*at >= end)
+            fail("the order is too short");
+        list[i] = *at;
+        *at += strlen(*at) + 1;
+    }
+    if (!list)
+        fail("no memory");
+    return list;
+}
+
+/* Options that the engine gave us stay. */
+static void wait_for_order(void)
+{
+    struct launch_order order;
+    read_control(&order, sizeof(order));
+    char *bytes = order.len > LAUNCH_ORDER_MAX ? NULL : malloc((size_t)order.len + 1), *at = bytes;
+    if (!bytes)
+        fail("an order of %u bytes is too long", order.len);
+    read_control(bytes, order.len);
+    bytes[order.len] = '\0';
+    read_settings(split_texts(&at, bytes + order.len, order.args));
+    environment = split_texts(&at, bytes + order.len, order.variables);
 }
 
 /* ---- reports to the host ---- */
@@ -569,6 +615,8 @@ int main(int argc, char **argv)
         prctl(PR_SET_PDEATHSIG, 0); /* the end of the control line replaces this signal and leaves time to clean up */
     if (settings.control && fcntl(LAUNCH_CONTROL_FD, F_SETFD, FD_CLOEXEC))
         fail("no descriptor %d", LAUNCH_CONTROL_FD);
+    if (settings.wait)
+        wait_for_order();
     if (settings.filter_fd && launch_filter_load((int)settings.filter_fd))
         fail("cannot load the system call filter of descriptor %lu: %s", settings.filter_fd, strerror(errno));
     if (settings.filter_variable && launch_filter_load_text(getenv(LAUNCH_FILTER)))

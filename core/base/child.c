@@ -262,6 +262,21 @@ static void take_exit(struct child *child, int64_t status, int signum)
     maybe_tell(child);
 }
 
+bool child_end_now(struct child *child, int status)
+{
+    struct child_stream *const streams[] = {&child->out, &child->err, &child->control};
+    if (child->paused || child->exited || child->told)
+        return false;
+    child->told = true; /* the streams must not tell of the exit before all are drained */
+    for (size_t i = 0; i < COUNT_OF(streams) && !child->freed; i++) {
+        drain_stream(streams[i]);
+        end_stream(streams[i]);
+    }
+    if (!child->freed)
+        child->ops.exited(child->data, status, 0);
+    return true;
+}
+
 static void on_exited(uv_process_t *process, int64_t status, int signum)
 {
     struct child *child = process->data;
@@ -684,11 +699,10 @@ void child_write(struct child *child, const void *bytes, size_t len)
     child->writes++;
 }
 
-void child_write_control(struct child *child, const void *bytes, size_t len)
+bool child_write_control(struct child *child, const void *bytes, size_t len)
 {
     uv_buf_t buf = {.base = (char *)(uintptr_t)bytes, .len = len};
-    if (child->control.open)
-        uv_try_write((uv_stream_t *)&child->control.pipe, &buf, 1); /* a few bytes always fit */
+    return child->control.open && uv_try_write((uv_stream_t *)&child->control.pipe, &buf, 1) == (int)len;
 }
 
 size_t child_unwritten(const struct child *child)

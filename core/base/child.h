@@ -49,9 +49,13 @@ bool child_hides_input(const struct child *child);
 void child_resize(struct child *child, int rows, int cols); /* does nothing without a terminal */
 /* On a terminal: types Ctrl-D. */
 void child_close_stdin(struct child *child);
-void child_write_control(struct child *child, const void *bytes, size_t len);
+/* False if not all of it could be sent at once; a few bytes always can. */
+bool child_write_control(struct child *child, const void *bytes, size_t len);
 /* Sends the signal to the whole group. */
 void child_kill(struct child *child, int signum);
+/* The caller knows that all is over and only the process itself has yet to exit: gives what is left in the streams and
+ * calls `exited` with that status, as the last callback. False: output is paused, so wait for the exit. */
+bool child_end_now(struct child *child, int status);
 /* Kills the group if it still lives. No callback runs after this. */
 void child_free(struct child *child);
 /* Runs a command to its end, for at most `limit_ms`, without callbacks: for cleaning up after something that has

@@ -19,6 +19,14 @@
 #define LAUNCH_PREFIX     "KTV_"           /* prefix of the program's variables in the environment of the engine */
 #define LAUNCH_FILTER     "KEYTURN_FILTER" /* variable with the system call filter in hexadecimal */
 
+/* What the host sends to keyturn-launch --wait, before the texts. */
+struct launch_order {
+    unsigned len;       /* bytes of all texts with their NULs, at most LAUNCH_ORDER_MAX */
+    unsigned args;      /* texts of the command line of keyturn-launch, its own name first */
+    unsigned variables; /* texts of the program's environment */
+};
+#define LAUNCH_ORDER_MAX 65536u /* a socket takes that at once */
+
 struct child;
 struct left_process;
 struct loop;

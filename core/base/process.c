@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define CONTROL_LINE_MAX 512u
 #define STOP_LIMIT_MS    10000u
@@ -268,18 +269,31 @@ static bool on_control_line(void *user, const char *text, size_t len)
     return true;
 }
 
+/* In a sandbox keyturn-launch reports the end after it has buried every process, and then closes the line. What is left
+ * is the engine, which takes some milliseconds to undo its namespaces. */
+static bool is_over(const struct process *process)
+{
+    return process->launcher == PROCESS_IN_ENGINE && !process->name && process->reported && !process->end.error &&
+           !process->end.survivors && process->child && !process->freed;
+}
+
 static void on_control(void *data, const char *bytes, size_t len)
 {
     struct process *process = data;
     enter(process);
     lines_feed(&process->control, bytes, len, on_control_line, process);
+    if (!len && is_over(process))
+        child_end_now(process->child, process->end.signum ? 128 + process->end.signum : process->end.exit_code);
     process_leave(process);
 }
 
 static void on_socket(void *data, int take_fd)
 {
     struct process *process = data;
-    process->network(process->user, take_fd);
+    if (process->network)
+        process->network(process->user, take_fd);
+    else
+        close(take_fd);
 }
 
 /* ---- output ---- */
@@ -388,6 +402,42 @@ struct process *process_start(struct loop *loop, const struct process_spec *spec
     if (spec->timeout_ms > 0)
         loop_timer_start(loop, &process->limit, process->began_us + spec->timeout_ms * 1000, on_limit);
     return process;
+}
+
+/* ---- orders ---- */
+
+static unsigned add_texts(struct strbuf *out, const char *const *list)
+{
+    unsigned count = 0;
+    for (; list[count]; count++)
+        strbuf_add(out, list[count], strlen(list[count]) + 1);
+    return count;
+}
+
+bool process_give_order(struct process *process, const struct process_order *order)
+{
+    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
+    struct launch_order head = {0};
+    strbuf_add(&text, (const char *)&head, sizeof(head));
+    head.args = add_texts(&text, order->argv);
+    head.variables = add_texts(&text, order->env);
+    if (!process->child || process->state != PROCESS_RUNNING || text.len - sizeof(head) > LAUNCH_ORDER_MAX)
+        return false;
+    head.len = (unsigned)(text.len - sizeof(head));
+    memcpy(text.buf, &head, sizeof(head));
+    if (!child_write_control(process->child, text.buf, text.len))
+        return false;
+    process->ops = *order->ops;
+    process->user = order->user;
+    process->network = order->network;
+    process->limits = order->limits;
+    process->began_us = loop_now_us(process->loop);
+    if (order->input)
+        child_write(process->child, order->input, order->input_len);
+    if (!order->keep_input)
+        child_close_stdin(process->child);
+    loop_timer_start(process->loop, &process->limit, process->began_us + order->timeout_ms * 1000, on_limit);
+    return true;
 }
 
 /* ---- while it runs ---- */

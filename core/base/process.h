@@ -118,6 +118,22 @@ struct process_ops {
 
 struct process *process_start(struct loop *loop, const struct process_spec *spec, const struct process_ops *ops,
                               void *user, struct err *err) CHECKED;
+/* For a process in an engine whose keyturn-launch waits (--wait): what it is to run. The input stays open until then.
+ */
+struct process_order {
+    const char *const *argv; /* the command line of keyturn-launch */
+    const char *const *env;  /* the program's variables */
+    const char *input;
+    size_t input_len;
+    bool keep_input;
+    int64_t timeout_ms;
+    struct process_limits limits;
+    const struct process_ops *ops; /* from now on, with `user` */
+    void (*network)(void *user, int take_fd);
+    void *user;
+};
+/* False if it cannot be sent: start another process, and free this one. */
+bool process_give_order(struct process *process, const struct process_order *order);
 /* Queues bytes for stdin. A closed pipe is not an error; `ended` reports it. */
 void process_write(struct process *process, const void *bytes, size_t len);
 /* Bytes that are queued and not read yet. */

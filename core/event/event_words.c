@@ -322,8 +322,9 @@ static void event_row(struct strbuf *out, const struct session *session, const s
         CALL(e->call), e->tool, outcome_word(e), duration(&arena, e->elapsed_ms), outcome_named(&arena, e))
     ROW(WORKSPACE_OP, workspace_op, "%s|%-s|%-s|%s",
         e->op, duration(&arena, e->elapsed_ms), subject_named(&arena, e->attrs), e->error)
-    ROW(WORKSPACE_STATE, workspace_state, "%s|%-s|of %-s|%-s",
-        e->exec_id, size_of_bytes(&arena, e->used), size_of_bytes(&arena, e->limit), NAMES(e->entries, workspace_entry, path))
+    ROW(WORKSPACE_STATE, workspace_state, "%s|%-s|of %-s|%-s|gone: %-s",
+        e->exec_id, size_of_bytes(&arena, e->used), size_of_bytes(&arena, e->limit), NAMES(e->entries, workspace_entry, path),
+        STRINGS(e->gone))
     ROW(PROGRAM_STARTED, program_started, "%s|%s|in %s", e->program, e->cmd, e->cwd)
     ROW(PROGRAM_OUTPUT, program_output, "%s|%s", e->program, e->text)
     ROW(PROGRAM_INPUT, program_input, "%s|by %s|%s", e->program, e->by, e->text)

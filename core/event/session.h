@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "event.h"
 #include "text_pool.h"
+#include "workspace_state.h"
 
 #define SESSION_NONE UINT32_MAX
 #define SESSION_ARGS 120 /* characters of the arguments of a call … */
@@ -150,12 +151,14 @@ struct session_output {
     uint32_t before; /* index of the previous piece of the same program, SESSION_NONE */
 };
 
-/* A workspace of programs. Its newest state lists its files. */
+/* A workspace of programs. Its newest full state lists its files, and the deltas after it change that list
+ * (workspace_state.h). */
 struct session_workspace {
     uint32_t id, path; /* names */
-    uint32_t state_seq;
-    bool kept; /* kept when its session ends */
-    bool gone; /* it was removed */
+    uint32_t state_seq, newest_seq;
+    uint32_t delta_count, deltas[WORKSPACE_DELTAS_MAX]; /* of state_seq; newest last */
+    bool kept;                                          /* kept when its session ends */
+    bool gone;                                          /* it was removed */
 };
 
 enum budget_key {

@@ -15,10 +15,35 @@ static const char *shown(const char *id)
 
 /* ---- workspaces ---- */
 
+/* More deltas than a writer ever emits are not kept: the list stays unchanged. */
+static void fold_workspace_delta(const struct fold *fold)
+{
+    struct session *session = fold->session;
+    const char *id = fold->event->workspace_state.exec_id;
+    uint32_t name = session_intern(session, id), row = session->names->names[name].workspace;
+    if (row == SESSION_NONE) {
+        fold_fault(fold, "a change of the workspace %.40s, whose state is unknown", shown(id));
+        return;
+    }
+    struct session_workspace *workspace = &session->workspaces[row];
+    if (workspace->delta_count == WORKSPACE_DELTAS_MAX) {
+        fold_fault(fold, "too many changes of the workspace %.40s", shown(id));
+        return;
+    }
+    workspace->deltas[workspace->delta_count++] = fold->seq;
+    workspace->newest_seq = fold->seq;
+    workspace->kept = fold->event->workspace_state.kept;
+    session->newest_workspace = row;
+}
+
 void fold_workspace_state(const struct fold *fold)
 {
     struct session *session = fold->session;
     const struct event_workspace_state *e = &fold->event->workspace_state;
+    if (e->delta) {
+        fold_workspace_delta(fold);
+        return;
+    }
     uint32_t id = session_intern(session, e->exec_id), path = session_intern(session, e->path);
     uint32_t *row = &session->names->names[id].workspace;
     if (*row == SESSION_NONE) {
@@ -26,7 +51,8 @@ void fold_workspace_state(const struct fold *fold)
         *row = session->workspace_count++;
     }
     struct session_workspace *workspace = &session->workspaces[*row];
-    *workspace = (struct session_workspace){.id = id, .path = path, .state_seq = fold->seq, .kept = e->kept};
+    *workspace = (struct session_workspace){
+        .id = id, .path = path, .state_seq = fold->seq, .newest_seq = fold->seq, .kept = e->kept};
     session->newest_workspace = *row;
 }
 

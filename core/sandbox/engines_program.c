@@ -120,6 +120,12 @@ static void push_number(struct vector *vector, const char *option, unsigned numb
 /* Adds the arguments of keyturn-launch. The program's own texts stay unchanged: braces in them are not placeholders. */
 static void push_command(struct vector *vector, const struct program_vector *from)
 {
+    if (from->waits) {
+        static const char *const waits[] = {"--control", "--wait", "--", "-"};
+        for (size_t i = 0; i < COUNT_OF(waits); i++)
+            vector_push(vector, xstrdup(waits[i]));
+        return;
+    }
     const char *root = sandbox_program_root(from->engine, from->workspace);
     if (from->engine->program->control)
         vector_push(vector, xstrdup("--control"));
@@ -277,6 +283,23 @@ char **sandbox_program_ask(const struct program_vector *vector, bool kill)
     const struct sandbox_program *program = vector->engine->program;
     char *const *template = kill ? program->stop : program->ask;
     return template ? make_vector(vector, template, NULL, NULL) : NULL;
+}
+
+char **sandbox_program_order(const struct program_vector *vector)
+{
+    struct program_vector own = *vector;
+    struct vector order = {0};
+    own.waits = false;
+    vector_push(&order, xstrdup("keyturn-launch"));
+    push_command(&order, &own);
+    return order.items;
+}
+
+bool sandbox_program_can_wait(const struct sandbox_engine *engine)
+{
+    const struct sandbox_program *program = engine->program;
+    return !engine->unsafe && program->control && program->cgroup && !program->ask && !program->stop &&
+           !sandbox_program_filter_in_env(engine);
 }
 
 bool sandbox_program_filter_in_env(const struct sandbox_engine *engine)

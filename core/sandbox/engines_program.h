@@ -77,6 +77,7 @@ struct program_vector {
     const char *filter; /* or as this text in the environment; NULL: not in the environment */
     bool watch_memory;  /* keyturn-launch watches the memory, because no control group of ours counts it */
     bool scope;         /* a systemd user scope holds the engine */
+    bool waits;         /* keyturn-launch waits for an order (launcher.h) instead of running the program */
 };
 
 /* Returns 0, or -1 and a sentence why the engine cannot run programs. */
@@ -86,6 +87,10 @@ const struct sandbox_engine *sandbox_program_engine(const struct sandbox_engines
                                                     struct err *err);
 /* The argument vector; free it with argv_free. `again`: with the engine's `retry`. */
 char **sandbox_program_argv(const struct program_vector *vector, bool again, struct err *err) CHECKED;
+/* The command line of keyturn-launch for an order; free it with argv_free. */
+char **sandbox_program_order(const struct program_vector *vector);
+/* True if a sandbox of this engine can stand ready: a command line, a control connection and nothing else. */
+bool sandbox_program_can_wait(const struct sandbox_engine *engine);
 /* True if the engine takes the system call filter in the variable LAUNCH_FILTER. */
 bool sandbox_program_filter_in_env(const struct sandbox_engine *engine);
 /* The environment for this argument vector. */

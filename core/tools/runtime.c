@@ -187,6 +187,7 @@ static struct workspace *make(void *user, const char *id, struct err *err)
                                          * read. */
                                         .lends = engine && engine->program && engine->program->lent &&
                                                  (engine->as_user || !sandbox_program_is_other_user(engine)),
+                                        .local = engine && engine->program && engine->program->cgroup,
                                         .ops = runtime->ops};
     return base ? workspace_create(&options, id, &runtime->options.policy, err) : NULL;
 }
@@ -230,18 +231,10 @@ void runtime_collected(struct runtime *runtime, const struct runtime_output *out
 
 /* ---- looking ---- */
 
-void runtime_emit_seen(struct runtime *runtime, struct runtime_seen *seen)
-{
-    if (!seen || !runtime->recorder || seen->hash == runtime->emitted)
-        return;
-    runtime->emitted = seen->hash;
-    emit(&runtime->emitter, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = seen->state});
-}
-
 static void look_at_workspace(struct loop_work *work)
 {
     struct runtime *runtime = CONTAINER_OF(work, struct runtime, look);
-    runtime->seen = runtime_see(runtime, runtime->ws);
+    runtime->seen = runtime_see(runtime, runtime->ws, NULL);
 }
 
 static void on_watch(struct loop_timer *timer)
@@ -281,9 +274,7 @@ static void looked(struct loop_work *work)
     int64_t took_us = loop_now_us(runtime->loop) - runtime->look_us;
     runtime->looking = runtime->look_again = false;
     runtime_emit_ops(runtime);
-    if (!runtime->ended)
-        runtime_emit_seen(runtime, runtime->seen);
-    runtime_seen_free(steal(&runtime->seen));
+    runtime_emit_seen(runtime, steal(&runtime->seen));
     if (again)
         runtime_look(runtime);
     else
@@ -333,6 +324,8 @@ struct programs *runtime_programs(struct runtime *runtime, struct err *err)
                                                                     .emitter = &runtime->emitter,
                                                                     .provider = {provide, runtime},
                                                                     .limits = said->limits,
+                                                                    .prepare = true,
+                                                                    .tidy_runs = true,
                                                                     .max_output = SPOOL_WINDOW},
                                          err);
     return runtime->programs;
@@ -456,6 +449,7 @@ static void forget_program(struct runtime *runtime)
 {
     if (runtime->registry)
         workspace_registry_free(runtime->registry, false);
+    runtime_seen_free(runtime->told);
     versions_free(runtime->versions);
     event_queue_free(runtime->ops);
     free(runtime->moved);

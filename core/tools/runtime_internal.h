@@ -12,6 +12,8 @@
 
 #define RUNTIME_OUTPUTS_MAX 200 /* remembered */
 
+struct workspace_look;
+struct runtime_seen;
 struct scratch_dirs;
 struct workspace_registry;
 
@@ -44,22 +46,18 @@ struct runtime {
     bool looking, look_again, gone;
     struct loop_work look;
     struct runtime_seen *seen;
-    uint64_t emitted; /* hash of the last emitted state */
+    struct runtime_seen *told; /* the last emitted state; NULL: none yet */
+    unsigned deltas;           /* emitted since the last full state */
     /* Looking again while programs run (runtime_watch). */
     struct loop_timer watch;
     int64_t watch_us, look_us; /* start of watching; start of the current look */
 };
 
-/* The result of a look at the workspace. */
-struct runtime_seen {
-    struct arena arena;
-    struct event_workspace_state state;
-    uint64_t hash; /* of the parts that can change */
-};
-/* Blocks. */
-struct runtime_seen *runtime_see(struct runtime *runtime, struct workspace *ws);
+/* The state of the workspace at a look. Blocks. `take_look` NULL: looks now. */
+struct runtime_seen *runtime_see(struct runtime *runtime, struct workspace *ws, const struct workspace_look *take_look);
 void runtime_seen_free(struct runtime_seen *seen);
-void runtime_emit_seen(struct runtime *runtime, struct runtime_seen *seen);
+/* Emits what is new in it. */
+void runtime_emit_seen(struct runtime *runtime, struct runtime_seen *take_seen);
 /* A program may have started: look again from time to time while any runs. */
 void runtime_watch(struct runtime *runtime);
 

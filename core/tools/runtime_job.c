@@ -8,6 +8,7 @@
 #include "runtime.h"
 #include "runtime_internal.h"
 #include "workspace/layout.h"
+#include "workspace/look.h"
 
 /* Clears obstacles that one command left, so that later commands can still use the workspace. */
 static void clear_way(struct runtime_job *job)
@@ -33,7 +34,9 @@ static void work(struct loop_work *work)
     if (job->ws && job->act)
         job->act(job);
     if (job->ws && (job->look || job->first))
-        job->seen = runtime_see(job->runtime, job->ws);
+        job->seen = runtime_see(job->runtime, job->ws, steal(&job->looked));
+    else if (job->looked)
+        look_release(job->ws, steal(&job->looked));
 }
 
 static void worked(struct loop_work *work)
@@ -42,9 +45,7 @@ static void worked(struct loop_work *work)
     struct runtime *runtime = job->runtime;
     job->out = false;
     runtime_emit_ops(runtime);
-    if (!runtime->ended)
-        runtime_emit_seen(runtime, job->seen);
-    runtime_seen_free(steal(&job->seen));
+    runtime_emit_seen(runtime, steal(&job->seen));
     if (!runtime->gone) { /* otherwise the call has ended already */
         if (job->then)
             job->then(job);
@@ -61,7 +62,7 @@ void runtime_job_start(struct runtime_job *job)
     job->runtime->jobs++;
     job->out = true;
     job->failed = false;
-    job->first = !job->runtime->emitted; /* the workspace is reported before its first program runs */
+    job->first = !job->runtime->told; /* the workspace is reported before its first program runs */
     loop_work_start(job->runtime->loop, &job->work, work, worked);
 }
 
@@ -142,11 +143,13 @@ int64_t runtime_job_time_ms(const struct runtime_job *job, int64_t said_ms)
     return said_ms < left_ms ? said_ms : left_ms;
 }
 
-void runtime_warn(struct json_writer *w, const struct runtime_job *job)
+void runtime_warn(struct json_writer *w, struct runtime_job *job)
 {
     struct err err = ERR_INIT;
     CLEANUP(free) char *moved = runtime_take_moved(job->runtime);
-    bool full = workspace_warn_disk(job->ws, &err);
+    if (!job->looked)
+        job->looked = workspace_look(job->ws);
+    bool full = workspace_warn_disk(job->ws, &job->looked->count, &err);
     CLEANUP(free) char *both = xasprintf("%s%s%s", full ? err.text : "", full && moved ? "; " : "", moved ? moved : "");
     if (*both)
         json_add_str(w, "warning", both);

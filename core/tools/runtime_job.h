@@ -10,6 +10,7 @@
 #include "tool.h"
 
 struct json_writer;
+struct workspace_look;
 struct runtime;
 struct runtime_seen;
 struct workspace;
@@ -31,6 +32,7 @@ struct runtime_job {
     bool failed;
     /* internal */
     struct loop_work work;
+    const struct workspace_look *looked; /* for the warnings, and then for the state; NULL: not yet */
     struct runtime_seen *seen;
     bool out, first;
 };
@@ -55,8 +57,9 @@ void runtime_job_finish(struct runtime_job *job);
 /* The same with an error sentence. */
 void runtime_job_refuse(struct runtime_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds warnings to an answer: the workspace is over its size limit (programs are stopped by the size of one file, not
- * of all), or files were moved out of the way, which is reported once. Blocks. */
-void runtime_warn(struct json_writer *w, const struct runtime_job *job);
+ * of all), or files were moved out of the way, which is reported once. Blocks. Call it when the workspace is as the
+ * call leaves it: the state is listed from the same look. */
+void runtime_warn(struct json_writer *w, struct runtime_job *job);
 /* Returns true and refuses the call if the session has no runtime. */
 bool runtime_missing(struct tool_run *run);
 /* The effect of a call that runs a program here. */

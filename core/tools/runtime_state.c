@@ -1,341 +1,17 @@
-/* Lists the content of a workspace for workspace.state: its tree, staged inputs and collected outputs.
- *
- * The tree is a bounded part of the files, and for every folder in it the total of its content, listed or not. Higher
- * levels come first. Within one level all folders get an equal share of the list, so that none takes all of it. In a
- * folder, folders come before files, both by name.
- *
- * One walk counts everything and keeps candidates of each folder; the listed entries are chosen afterwards. To keep
- * memory small for a huge tree, the number of candidates per folder and per depth is limited to a few times the
- * length of the list. A file with several names counts in each folder that has one. */
+/* workspace.state: what a look at the workspace found, and what calls collected from it. The first state is full; later
+ * ones have what changed since, and nothing is emitted if that is nothing (event/workspace_state.h). */
 
-#include "base/beneath.h"
-#include "base/hash.h"
 #include "base/mem.h"
-#include "base/walk.h"
+#include "event/workspace_state.h"
 #include "runtime_internal.h"
-#include "workspace/layout.h"
-#include "workspace/metadata.h"
-#include <dirent.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "workspace/look.h"
 
-#define RECORDS_MAX 200
-#define ENTRIES_MAX 500          /* listed */
-#define FOLDER_MAX  100          /* of them in one folder */
-#define LEVEL_MAX   2000         /* candidates kept at one depth */
-#define PATHS_MAX   (128u << 10) /* bytes of all listed paths */
-#define TARGET_MAX  200          /* of a link; a longer target is left out */
-
-/* ---- the tree ---- */
-
-struct node {
-    struct node *parent; /* NULL: the root */
-    unsigned char type;
-    bool listed;
-    int depth;
-    int64_t bytes, count; /* a file's own, or the totals of a folder */
-    char *name, *target;  /* target: of a link, NULL */
-    size_t path_len;
-    struct node **kept; /* in order */
-    size_t kept_count, kept_room;
+struct runtime_seen {
+    struct arena arena;
+    struct workspace *ws; /* held */
+    const struct workspace_look *look;
+    struct event_workspace_state state; /* borrows from both */
 };
-
-struct workspace_listing {
-    const struct metadata *md;
-    int64_t *files; /* of each skill */
-    struct node root;
-    struct node *way[WALK_DEPTH_MAX + 1]; /* the folders from the root to the current position; NULL: not kept */
-    size_t level[WALK_DEPTH_MAX + 1];     /* candidates at each depth … */
-    size_t most[WALK_DEPTH_MAX + 1];      /* … and the maximum of one folder there */
-    struct node **chosen;
-    size_t chosen_count, paths;
-};
-
-static const char *kind_of(unsigned char type)
-{
-    switch (type) {
-    case DT_REG:
-        return "file";
-    case DT_DIR:
-        return "dir";
-    case DT_LNK:
-        return "link";
-    case DT_FIFO:
-        return "pipe";
-    case DT_SOCK:
-        return "socket";
-    default:
-        return "other";
-    }
-}
-
-/* ---- candidates ---- */
-
-static void forget_tree(struct workspace_listing *l, struct node *node)
-{
-    for (size_t i = 0; i < node->kept_count; i++)
-        forget_tree(l, node->kept[i]);
-    free(node->kept);
-    if (node == &l->root)
-        return;
-    l->level[node->depth]--;
-    free(node->name);
-    free(node->target);
-    free(node);
-}
-
-/* Sort order in a folder: in the root the folders of the layout, then folders, then the rest. */
-static size_t rank(const struct walk_entry *entry)
-{
-    static const enum layout_dir first[] = {LAYOUT_OUT, LAYOUT_WORK, LAYOUT_SKILLS, LAYOUT_RUNS};
-    for (size_t i = 0; entry->depth == 0 && i < COUNT_OF(first); i++)
-        if (strcmp(entry->name, layout_rows[first[i]].name) == 0)
-            return i;
-    return COUNT_OF(first) + (entry->type != DT_DIR);
-}
-
-static int compare(const struct walk_entry *entry, const struct node *node)
-{
-    struct walk_entry other = {.name = node->name, .type = node->type, .depth = node->depth};
-    size_t left = rank(entry), right = rank(&other);
-    return left == right ? strcmp(entry->name, node->name) : left < right ? -1 : 1;
-}
-
-static size_t place_in(const struct node *folder, const struct walk_entry *entry)
-{
-    size_t low = 0, high = folder->kept_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(entry, folder->kept[middle]) < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static char *read_target(const struct walk_entry *entry)
-{
-    char target[TARGET_MAX + 1];
-    ssize_t len = entry->type == DT_LNK ? readlinkat(entry->dir_fd, entry->name, target, sizeof(target)) : -1;
-    return len > 0 && len <= TARGET_MAX ? xmemdup0(target, (size_t)len) : NULL;
-}
-
-/* Applies to every folder whose entries are at this depth. */
-static void trim(struct workspace_listing *l, struct node *folder, int depth)
-{
-    if (depth > 0) {
-        for (size_t i = 0; i < folder->kept_count; i++)
-            trim(l, folder->kept[i], depth - 1);
-        return;
-    }
-    while (folder->kept_count && folder->kept_count > l->most[folder->kept[0]->depth])
-        forget_tree(l, folder->kept[--folder->kept_count]);
-}
-
-/* Reduces the share of every folder at this depth if there are too many candidates. */
-static void make_room(struct workspace_listing *l, int depth)
-{
-    while (l->level[depth] >= LEVEL_MAX && l->most[depth] > 1) {
-        l->most[depth] /= 2;
-        trim(l, &l->root, depth);
-    }
-}
-
-/* NULL: no room in its folder. */
-static struct node *keep(struct workspace_listing *l, struct node *folder, const struct walk_entry *entry)
-{
-    make_room(l, entry->depth);
-    size_t at = place_in(folder, entry), most = l->most[entry->depth];
-    if (at >= most || (folder->kept_count < most && l->level[entry->depth] >= LEVEL_MAX))
-        return NULL;
-    if (folder->kept_count == most)
-        forget_tree(l, folder->kept[--folder->kept_count]);
-    struct node *node = xcalloc(1, sizeof(*node));
-    *node = (struct node){.parent = folder,
-                          .type = entry->type,
-                          .depth = entry->depth,
-                          .name = xstrdup(entry->name),
-                          .target = read_target(entry),
-                          .path_len = entry->path_len};
-    l->level[entry->depth]++;
-    GROW(folder->kept, folder->kept_count, folder->kept_room);
-    memmove(&folder->kept[at + 1], &folder->kept[at], (folder->kept_count - at) * sizeof(struct node *));
-    folder->kept[at] = node;
-    folder->kept_count++;
-    return node;
-}
-
-static void add(int64_t *sum, int64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = INT64_MAX;
-}
-
-static void count_for_skill(const struct workspace_listing *l, const struct walk_entry *entry)
-{
-    for (size_t i = 0; i < l->md->skill_count && entry->type == DT_REG; i++) {
-        const char *rel = l->md->skills[i].rel_path;
-        size_t len = rel ? strlen(rel) : 0;
-        l->files[i] += len && strncmp(entry->path, rel, len) == 0 && entry->path[len] == '/';
-    }
-}
-
-static enum walk_next see(void *user, const struct walk_entry *entry)
-{
-    struct workspace_listing *l = user;
-    struct stat st = {0};
-    if (entry->depth == 0 && (strcmp(entry->name, LAYOUT_METADATA) == 0 || metadata_is_temp(entry->path)))
-        return WALK_SKIP;
-    count_for_skill(l, entry);
-    if (entry->type == DT_REG && fstatat(entry->dir_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        st.st_size = 0;
-    for (int i = 0; i <= entry->depth; i++) {
-        if (!l->way[i])
-            break;
-        l->way[i]->count++;
-        add(&l->way[i]->bytes, st.st_size);
-    }
-    struct node *folder = l->way[entry->depth], *node = folder ? keep(l, folder, entry) : NULL;
-    if (node)
-        node->bytes = st.st_size;
-    if (entry->type == DT_DIR && entry->depth < WALK_DEPTH_MAX)
-        l->way[entry->depth + 1] = node;
-    return WALK_CONTINUE;
-}
-
-/* Unreadable content is not listed; its folder is. */
-static enum walk_next shut(void *user, const char *path, int code)
-{
-    (void)user;
-    (void)path;
-    (void)code;
-    return WALK_CONTINUE;
-}
-
-/* ---- choosing entries ---- */
-
-/* The largest share per folder with which all of them fit; 1 if even that is too much. */
-static size_t share(struct node *const *folders, size_t count, size_t room)
-{
-    for (size_t most = FOLDER_MAX; most > 1; most--) {
-        size_t sum = 0;
-        for (size_t i = 0; i < count && sum <= room; i++)
-            sum += folders[i]->kept_count < most ? folders[i]->kept_count : most;
-        if (sum <= room)
-            return most;
-    }
-    return 1;
-}
-
-static void choose(struct workspace_listing *l, struct node *node)
-{
-    if (l->chosen_count == ENTRIES_MAX || l->paths + node->path_len > PATHS_MAX)
-        return;
-    node->listed = true;
-    l->paths += node->path_len;
-    l->chosen[l->chosen_count++] = node;
-}
-
-/* Level by level, from the root. */
-static void choose_all(struct workspace_listing *l)
-{
-    struct node *root = &l->root, **folders = &root;
-    size_t count = 1, begin = 0;
-    while (count && l->chosen_count < ENTRIES_MAX) {
-        size_t before = l->chosen_count, most = share(folders, count, ENTRIES_MAX - before);
-        for (size_t i = 0; i < count; i++)
-            for (size_t k = 0; k < folders[i]->kept_count && k < most; k++)
-                choose(l, folders[i]->kept[k]);
-        begin = before;
-        folders = l->chosen + begin;
-        count = l->chosen_count - begin;
-    }
-}
-
-static int64_t not_listed(const struct node *folder)
-{
-    int64_t left = folder->count;
-    for (size_t i = 0; i < folder->kept_count; i++)
-        if (folder->kept[i]->listed)
-            left -= folder->kept[i]->count + 1;
-    return left;
-}
-
-static void add_path(struct strbuf *out, const struct node *node)
-{
-    if (node->parent->parent) {
-        add_path(out, node->parent);
-        strbuf_addch(out, '/');
-    }
-    strbuf_addstr(out, node->name);
-}
-
-static struct event_workspace_entry list_node(struct arena *arena, const struct node *node)
-{
-    CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
-    add_path(&path, node);
-    bool folder = node->type == DT_DIR;
-    int64_t more = folder ? not_listed(node) : 0;
-    return (struct event_workspace_entry){.path = arena_memdup0(arena, path.buf, path.len),
-                                          .size = node->type == DT_REG ? node->bytes : EVENT_NULL_INT,
-                                          .kind = kind_of(node->type),
-                                          .bytes = folder ? node->bytes : EVENT_NULL_INT,
-                                          .count = folder ? node->count : EVENT_NULL_INT,
-                                          .more = more ? more : EVENT_NULL_INT,
-                                          .target = node->target ? arena_strdup(arena, node->target) : NULL};
-}
-
-/* The entries, in the arena. `files` gets the number of files of each skill, `more` the number of unlisted entries. */
-static struct event_workspace_entry_list list_entries(struct arena *arena, const struct beneath *root,
-                                                      const struct metadata *md, int64_t *files, int64_t *more)
-{
-    struct err err = ERR_INIT;
-    struct node *chosen[ENTRIES_MAX];
-    struct workspace_listing l = {.md = md, .files = files, .root = {.type = DT_DIR}, .chosen = chosen};
-    static const struct walk_visitor visitor = {.entry = see, .denied = shut};
-    struct walk_options options = {.unlock = true, .relock = true};
-    for (size_t i = 0; i < COUNT_OF(l.most); i++)
-        l.most[i] = FOLDER_MAX;
-    l.way[0] = &l.root;
-    (void)!walk_tree(beneath_fd(root), "", &options, &visitor, &l, &err); /* on error the entries found so far are
-                                                                           * listed */
-    choose_all(&l);
-    struct event_workspace_entry *items = arena_calloc(arena, l.chosen_count + 1, sizeof(*items));
-    for (size_t i = 0; i < l.chosen_count; i++)
-        items[i] = list_node(arena, chosen[i]);
-    *more = l.root.count - (int64_t)l.chosen_count;
-    forget_tree(&l, &l.root);
-    return (struct event_workspace_entry_list){items, l.chosen_count};
-}
-
-/* ---- the state ---- */
-
-static const char *copy_text(struct arena *arena, const char *text)
-{
-    return text ? arena_strdup(arena, text) : NULL;
-}
-
-static size_t first_shown(size_t count)
-{
-    return count > RECORDS_MAX ? count - RECORDS_MAX : 0;
-}
-
-static struct event_workspace_input_list list_inputs(struct arena *arena, const struct metadata *md)
-{
-    size_t first = first_shown(md->input_count), count = md->input_count - first;
-    struct event_workspace_input *items = arena_calloc(arena, count + 1, sizeof(*items));
-    for (size_t i = 0; i < count; i++) {
-        const struct metadata_input *input = &md->inputs[first + i];
-        items[i] = (struct event_workspace_input){.from = copy_text(arena, input->from),
-                                                  .to = copy_text(arena, input->to),
-                                                  .mode = copy_text(arena, input->mode),
-                                                  .version = input->version == METADATA_NO_VERSION ? EVENT_NULL_INT
-                                                                                                   : input->version};
-    }
-    return (struct event_workspace_input_list){items, count};
-}
 
 static struct event_workspace_output_list list_outputs(struct arena *arena, struct runtime *runtime)
 {
@@ -344,61 +20,37 @@ static struct event_workspace_output_list list_outputs(struct arena *arena, stru
     struct event_workspace_output *items = arena_calloc(arena, count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
         const struct runtime_output *output = &runtime->outputs[i];
-        items[i] = (struct event_workspace_output){.name = copy_text(arena, output->name),
-                                                   .size = output->size,
-                                                   .truncated = output->truncated,
-                                                   .saved_as = copy_text(arena, output->saved_as),
-                                                   .version = output->saved_as ? output->version : EVENT_NULL_INT};
+        items[i] =
+            (struct event_workspace_output){.name = arena_strdup(arena, output->name),
+                                            .size = output->size,
+                                            .truncated = output->truncated,
+                                            .saved_as = output->saved_as ? arena_strdup(arena, output->saved_as) : NULL,
+                                            .version = output->saved_as ? output->version : EVENT_NULL_INT};
     }
     pthread_mutex_unlock(&runtime->mutex);
     return (struct event_workspace_output_list){items, count};
 }
 
-static struct event_workspace_skill_list list_skills(struct arena *arena, const struct metadata *md,
-                                                     const int64_t *files)
-{
-    size_t first = first_shown(md->skill_count), count = md->skill_count - first;
-    struct event_workspace_skill *items = arena_calloc(arena, count + 1, sizeof(*items));
-    for (size_t i = 0; i < count; i++) {
-        const struct metadata_skill *skill = &md->skills[first + i];
-        items[i] = (struct event_workspace_skill){.name = copy_text(arena, skill->name),
-                                                  .digest = copy_text(arena, skill->digest),
-                                                  .files = files[first + i]};
-    }
-    return (struct event_workspace_skill_list){items, count};
-}
-
-static uint64_t hash_of(const struct event_workspace_state *state)
-{
-    CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
-    event_encode(&text, &(struct event){.type = EVENT_WORKSPACE_STATE, .workspace_state = *state});
-    return hash_fnv1a(text.buf, text.len);
-}
-
-struct runtime_seen *runtime_see(struct runtime *runtime, struct workspace *ws)
+struct runtime_seen *runtime_see(struct runtime *runtime, struct workspace *ws, const struct workspace_look *take_look)
 {
     struct runtime_seen *seen = xcalloc(1, sizeof(*seen));
     const struct workspace_policy *policy = &runtime->options.policy;
-    CLEANUP(metadata) struct metadata md;
-    (void)!metadata_load(ws->root, ws->clock, &md, NULL); /* fails if a program changed it: inputs unknown */
-    CLEANUP(free) int64_t *files = xcalloc(md.skill_count + 1, sizeof(*files));
-    int64_t more;
-    struct disk_count count = disk_count(beneath_fd(ws->root));
-    struct event_workspace_entry_list entries = list_entries(&seen->arena, ws->root, &md, files, &more);
+    const struct workspace_look *look = take_look ? take_look : workspace_look(ws);
+    seen->ws = workspace_hold(ws);
+    seen->look = look;
     seen->state = (struct event_workspace_state){
         .exec_id = runtime->options.id,
-        .path = arena_strdup(&seen->arena, ws->path),
-        .used = count.bytes,
+        .path = ws->path,
+        .used = look->count.bytes,
         .limit = policy->max_disk_bytes > 0 ? policy->max_disk_bytes : EVENT_NULL_INT,
-        .entries = entries,
-        .more = more,
-        .inputs = list_inputs(&seen->arena, &md),
+        .entries = look->entries,
+        .more = look->more,
+        .inputs = look->inputs,
         .outputs = list_outputs(&seen->arena, runtime),
-        .skills = list_skills(&seen->arena, &md, files),
-        .count = count.entries,
+        .skills = look->skills,
+        .count = look->count.entries,
         .count_limit = policy->max_disk_bytes > 0 ? WORKSPACE_ENTRIES_MAX : EVENT_NULL_INT,
         .kept = policy->persist};
-    seen->hash = hash_of(&seen->state);
     return seen;
 }
 
@@ -406,6 +58,29 @@ void runtime_seen_free(struct runtime_seen *seen)
 {
     if (!seen)
         return;
+    look_release(seen->ws, seen->look);
+    workspace_free(seen->ws);
     arena_release(&seen->arena);
     free(seen);
+}
+
+void runtime_emit_seen(struct runtime *runtime, struct runtime_seen *take_seen)
+{
+    CLEANUP(arena) struct arena arena = ARENA_INIT;
+    struct event event = {.type = EVENT_WORKSPACE_STATE};
+    struct runtime_seen *told = runtime->told;
+    if (!take_seen)
+        return;
+    if (!runtime->recorder || runtime->ended ||
+        (told && !workspace_state_changes(&told->state, &take_seen->state, &event.workspace_state, &arena))) {
+        runtime_seen_free(take_seen);
+        return;
+    }
+    bool full = !told || runtime->deltas == WORKSPACE_DELTAS_MAX;
+    if (full)
+        event.workspace_state = take_seen->state;
+    runtime->deltas = full ? 0 : runtime->deltas + 1;
+    runtime->told = take_seen;
+    emit(&runtime->emitter, &event);
+    runtime_seen_free(told);
 }

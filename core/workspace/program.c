@@ -5,16 +5,16 @@
  * asks for it. A program is over when its process has ended and its workspace has been counted. */
 
 #include "program.h"
-#include "base/beneath.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "disk_watch.h"
 #include "event/rate_limit.h"
+#include "look.h"
 #include "program_network.h"
 #include "program_vector.h"
 #include "programs_internal.h"
-#include "sandbox/disk_limit.h"
 #include "sandbox/engines_program.h"
 #include "sandbox/limits.h"
 #include "sandbox/process_output.h"
@@ -35,12 +35,16 @@ struct program {
     struct span span;
     struct loop_task telling;
     struct disk_watch *disk; /* NULL: no disk limit */
+    struct workspace *ws;
+    struct run_folder run;
     char *input;
     char *full;   /* why the workspace is full */
     char *around; /* the folder in which the engine starts */
     size_t input_len;
     int64_t began_us, timeout_ms;
     bool keep_input, over_disk, again;
+    bool ordered; /* in a sandbox that stood ready */
+    bool begun;   /* the workspace counts it as running */
 };
 
 /* ---- the list of running programs ---- */
@@ -66,6 +70,7 @@ static void leave_running(struct program *program)
 
 static void release_program(struct program *program)
 {
+    run_folder_end(&program->run, program->programs, program->ws);
     process_free(program->process);
     program_network_free(program->network);
     disk_watch_free(program->disk);
@@ -88,64 +93,47 @@ static void take_network(void *user, int take_fd)
     program_network_take(program->network, take_fd);
 }
 
-static struct process *start_process(struct program *program, const int *handed, char **argv, struct err *err)
+static int launch_program(struct program *program, struct err *err)
+{
+    struct programs *programs = program->programs;
+    int64_t left_ms = program->timeout_ms - (loop_now_us(programs->loop) - program->began_us) / 1000;
+    struct process_spec spec = {.cwd = program->around,
+                                .input = program->input,
+                                .input_len = program->input_len,
+                                .keep_input = program->keep_input,
+                                .timeout_ms = left_ms > 0 ? left_ms : 1,
+                                .network = program->network ? take_network : NULL};
+    program->process = program_engine_start(programs, &program->vector, program->cgroup,
+                                            program->again || programs->again, &spec, &process_ops, program, err);
+    return program->process ? 0 : -1;
+}
+
+/* Uses the sandbox that stands ready. False: there is none for this program. */
+static bool order_program(struct program *program)
 {
     const struct program_vector *vector = &program->vector;
-    const struct sandbox_engine *engine = vector->engine;
-    bool control = engine->program->control;
-    struct loop *loop = program->programs->loop;
-    int64_t left_ms = program->timeout_ms - (loop_now_us(loop) - program->began_us) / 1000;
-    CLEANUP(free) char *group = cgroup_procs(program->cgroup);
-    char **env = sandbox_program_env(vector);
-    char **engine_env = sandbox_program_env(&(struct program_vector){.engine = engine});
-    char **ask = sandbox_program_ask(vector, false), **stop = sandbox_program_ask(vector, true);
-    struct process_spec spec = {
-        .argv = (const char *const *)argv,
-        .env = (const char *const *)env,
-        .cwd = program->around,
-        .open = vector->tty ? PROCESS_PTY : PROCESS_PIPE,
-        .launcher = control ? PROCESS_IN_ENGINE : PROCESS_IN_ENGINE_DEAF,
+    if (vector->tty)
+        return false;
+    struct process_order order = {
         .input = program->input,
         .input_len = program->input_len,
         .keep_input = program->keep_input,
-        .timeout_ms = left_ms > 0 ? left_ms : 1,
-        .calm_after = PROGRAM_CALM_AFTER,
-        .join = cgroup_join(program->cgroup),
-        .hand_over = handed,
-        .network = program->network ? take_network : NULL,
+        .timeout_ms = program->timeout_ms,
         .limits = {.memory_mb = vector->memory_mb, .cpu_s = vector->cpu_s, .files_mb = vector->files_mb},
-        .ask_argv = (const char *const *)ask,
-        .stop_argv = (const char *const *)stop,
-        .stop_env = (const char *const *)engine_env,
-        .guard = !control,
-        .name = engine->unsafe ? vector->name : NULL,
-        .group = group,
-    };
-    struct process *process = process_start(loop, &spec, &process_ops, program, err);
-    argv_free(env);
-    argv_free(engine_env);
-    argv_free(ask);
-    argv_free(stop);
-    return process;
+        .ops = &process_ops,
+        .network = program->network ? take_network : NULL,
+        .user = program};
+    program->process =
+        ready_sandbox_take(program->programs->ready, program->ws, &program->vector, &order, &program->cgroup);
+    program->ordered = program->process;
+    return program->ordered;
 }
 
-static int launch_program(struct program *program, struct err *err)
+/* Starts a sandbox for the program, without one that stands ready. */
+static int launch_cold(struct program *program, struct err *err)
 {
-    struct program_vector *vector = &program->vector;
-    struct engines_etc etc = {0};
-    int filter = program_filter_open(vector, program->cgroup, err);
-    if (filter < 0 || engines_etc_open(&etc, vector->engine, err)) {
-        program_filter_close(vector, filter);
-        return -1;
-    }
-    int handed[1 + COUNT_OF(etc.fds)] = {filter};
-    memcpy(handed + 1, etc.fds, sizeof(etc.fds));
-    char **argv = program_engine_argv(vector, program->again || program->programs->again, err);
-    program->process = argv ? start_process(program, handed, argv, err) : NULL;
-    program_filter_close(vector, filter);
-    engines_etc_close(&etc);
-    argv_free(argv);
-    return program->process ? 0 : -1;
+    program->cgroup = program_bounds_group(&program->vector);
+    return launch_program(program, err);
 }
 
 int64_t program_timeout_ms(int64_t said_ms)
@@ -167,6 +155,10 @@ static struct program *new_program(struct programs *programs, struct workspace *
                                 .prints = spec->prints};
     strbuf_init(&program->result.out);
     strbuf_init(&program->result.err);
+    programs->started++;
+    program->ws = ws;
+    program->run = room->run;
+    room->run = (struct run_folder){.watch = -1};
     program_vector_fill(&program->vector, programs, ws, spec, room);
     return program;
 }
@@ -186,6 +178,7 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     json_add_str(&span.attrs, SPAN_CMD, spec->cmd ? spec->cmd : "");
     json_add_str(&span.attrs, SPAN_CWD, spec->cwd ? spec->cwd : "");
     if (program_room_make(&room, programs, ws, spec, &own)) {
+        run_folder_end(&room.run, programs, ws);
         program_room_release(&room);
         span_end(&span, -1, &own, err);
         return NULL;
@@ -202,17 +195,17 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
         end_program(program);
         return program;
     }
-    program->cgroup = program_bounds_group(&program->vector);
     if (program->vector.network)
         program->network = program_network_new(programs, spec->call, &program->vector, &own);
-    if ((program->vector.network && !program->network) || launch_program(program, &own)) {
+    if ((program->vector.network && !program->network) || (!order_program(program) && launch_cold(program, &own))) {
         span_end(&program->span, -1, &own, err);
         leave_running(program);
         release_program(program);
         return NULL;
     }
-    program->disk = disk_watch_new(programs->loop, beneath_fd(ws->root), ws->policy.max_disk_bytes, disk_full,
-                                   disk_counted, program);
+    workspace_program_begins(ws);
+    program->begun = true;
+    program->disk = disk_watch_new(programs->loop, ws, disk_full, disk_counted, program);
     return program;
 }
 
@@ -304,6 +297,12 @@ static void explain_end(struct program *program, const struct process_end *end)
     program->result.end.engine_failed &= !ran_out;
 }
 
+/* A sandbox that stood ready may have died just before its order came. */
+static bool died_before(const struct program *program, const struct process_end *end)
+{
+    return program->ordered && end->engine_failed;
+}
+
 /* Engine output before the second try is not the program's output. */
 static bool may_try_again(const struct program *program, const struct process_end *end)
 {
@@ -318,6 +317,15 @@ static void program_ended(void *user, const struct process_end *end)
     struct program *program = user;
     struct err err = ERR_INIT;
     process_free(steal(&program->process));
+    if (died_before(program, end)) {
+        program->ordered = false;
+        cgroup_free(steal(&program->cgroup));
+        if (launch_cold(program, &err) == 0)
+            return;
+        cannot_start(program, err.text);
+        end_program(program);
+        return;
+    }
     if (may_try_again(program, end)) {
         program->again = program->programs->again = true;
         if (launch_program(program, &err) == 0)
@@ -360,6 +368,7 @@ static void report_end(struct program *program)
     json_add_bool(&program->span.attrs, SPAN_TIMED_OUT, end->timed_out);
     err_set(&own, "%s", end->why ? end->why : "");
     leave_running(program);
+    ready_sandbox_prepare(program->programs->ready, program->ws);
     span_end(&program->span, end->why ? -1 : 0, &own, NULL);
     struct program_result result = program->result;
     void (*done)(void *user, struct program_result *take_result) = program->done;
@@ -374,10 +383,21 @@ static void end_task(struct loop_task *task)
     report_end(CONTAINER_OF(task, struct program, telling));
 }
 
+/* Its processes have ended, unless the engine died before them. */
+static void leave_workspace(struct program *program)
+{
+    const struct process_end *end = &program->result.end;
+    run_folder_end(&program->run, program->programs, program->ws);
+    if (program->begun)
+        workspace_program_ended(program->ws, !end->survivors && !end->status_signal);
+    program->begun = false;
+}
+
 static void end_program(struct program *program)
 {
     program_network_free(steal(&program->network));
     cgroup_free(steal(&program->cgroup));
+    leave_workspace(program);
     if (program->disk)
         disk_watch_finish(program->disk);
     else

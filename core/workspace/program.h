@@ -61,6 +61,8 @@ struct programs_options {
     struct env_provider provider; /* variables for every program */
     struct program_limits limits; /* for specs without limits */
     size_t max_output;            /* 0: PROGRAM_OUTPUT_MAX */
+    bool prepare;                 /* after a program, let the sandbox of the next one stand ready, if the engine can */
+    bool tidy_runs;               /* remove the folder of a run that its program left empty; else each run keeps one */
     unsigned numbered;            /* session names start above this number */
     /* Receives a line that the engine printed although its program runs; NULL: the line goes to the log. */
     void (*engine_says)(void *user, const char *line);
@@ -77,6 +79,8 @@ struct workspace_capabilities programs_capabilities(const struct programs *progr
 const char *programs_root(const struct programs *programs, const char *path);
 struct loop *programs_loop(const struct programs *programs);
 bool programs_run(const struct programs *programs); /* true while any program runs */
+/* True if a sandbox stands ready for the next program. `used`: programs so far that ran in such a one; may be NULL. */
+bool programs_stand_ready(const struct programs *programs, unsigned *used);
 
 /* Receivers of output as it arrives, besides the beginning of each stream in the result. All may be NULL. */
 struct program_prints {

@@ -48,7 +48,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
                                       .image = programs->image,
                                       .workspace = xstrdup(ws->path),
                                       .cwd = steal(&room->cwd),
-                                      .name = xasprintf(CGROUP_PROGRAM "%d-%u", (int)getpid(), ++programs->started),
+                                      .name = xasprintf(CGROUP_PROGRAM "%d-%u", (int)getpid(), ++programs->named),
                                       .visible = (const char *const *)programs->visible,
                                       .argv = copy_command(spec),
                                       .env = (const char *const *)steal(&room->env),
@@ -96,6 +96,53 @@ char **program_engine_argv(const struct program_vector *vector, bool again, stru
     if (argv && vector->scope)
         argv = scope_argv(&(struct cgroup_limits){vector->memory_mb, vector->pids, vector->cpu_percent}, argv);
     return argv;
+}
+
+struct process *program_engine_start(struct programs *programs, struct program_vector *vector,
+                                     const struct cgroup *cgroup, bool again, const struct process_spec *base,
+                                     const struct process_ops *ops, void *user, struct err *err)
+{
+    const struct sandbox_engine *engine = vector->engine;
+    struct process *process = NULL;
+    struct engines_etc etc = {0};
+    int filter = program_filter_open(vector, cgroup, err);
+    if (filter < 0 || engines_etc_open(&etc, engine, err)) {
+        program_filter_close(vector, filter);
+        return NULL;
+    }
+    int handed[1 + COUNT_OF(etc.fds)] = {filter};
+    memcpy(handed + 1, etc.fds, sizeof(etc.fds));
+    bool control = engine->program->control;
+    CLEANUP(free) char *group = cgroup_procs(cgroup);
+    char **argv = program_engine_argv(vector, again, err), **env = sandbox_program_env(vector);
+    char **engine_env = sandbox_program_env(&(struct program_vector){.engine = engine});
+    char **ask = sandbox_program_ask(vector, false), **stop = sandbox_program_ask(vector, true);
+    struct process_spec spec = *base;
+    spec.argv = (const char *const *)argv;
+    spec.env = (const char *const *)env;
+    spec.open = vector->tty ? PROCESS_PTY : PROCESS_PIPE;
+    spec.launcher = control ? PROCESS_IN_ENGINE : PROCESS_IN_ENGINE_DEAF;
+    spec.calm_after = PROGRAM_CALM_AFTER;
+    spec.join = cgroup_join(cgroup);
+    spec.hand_over = handed;
+    spec.limits =
+        (struct process_limits){.memory_mb = vector->memory_mb, .cpu_s = vector->cpu_s, .files_mb = vector->files_mb};
+    spec.ask_argv = (const char *const *)ask;
+    spec.stop_argv = (const char *const *)stop;
+    spec.stop_env = (const char *const *)engine_env;
+    spec.guard = !control;
+    spec.name = engine->unsafe ? vector->name : NULL;
+    spec.group = group;
+    if (argv)
+        process = process_start(programs->loop, &spec, ops, user, err);
+    program_filter_close(vector, filter);
+    engines_etc_close(&etc);
+    argv_free(argv);
+    argv_free(env);
+    argv_free(engine_env);
+    argv_free(ask);
+    argv_free(stop);
+    return process;
 }
 
 /* ---- limits ---- */

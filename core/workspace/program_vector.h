@@ -14,6 +14,11 @@ void program_vector_release(struct program_vector *vector);
 char *program_engine_folder(const struct workspace *ws);
 /* The engine's arguments. The first is resolved from our folder, because the engine starts in another one. */
 char **program_engine_argv(const struct program_vector *vector, bool again, struct err *err);
+/* Starts the engine of the vector in that control group (NULL: none). `base` has what the vector does not say: where it
+ * starts, its input, its time and its network. */
+struct process *program_engine_start(struct programs *programs, struct program_vector *vector,
+                                     const struct cgroup *cgroup, bool again, const struct process_spec *base,
+                                     const struct process_ops *ops, void *user, struct err *err) CHECKED;
 
 /* Fills in the limits of a program: its own, else those of all programs, else the engine's. */
 void program_bounds_fill(struct program_vector *vector, const struct program_spec *spec,

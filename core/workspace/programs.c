@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "changes.h"
 #include "layout.h"
 #include "program_network.h"
 #include "programs_internal.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TEXT_BYTES_MAX (128 << 10) /* Linux's MAX_ARG_STRLEN */
 
@@ -37,12 +39,15 @@ struct programs *programs_new(const struct programs_options *options, struct err
                                   .visible = argv_copy(options->visible),
                                   .network = network_rules_copy(&options->network),
                                   .emitter = options->emitter,
+                                  .tidy_runs = options->tidy_runs,
                                   .host_env = options->host_env,
                                   .provider = options->provider,
                                   .engine_says = options->engine_says,
                                   .engine_user = options->engine_user,
                                   .limits = options->limits,
                                   .max_output = options->max_output ? options->max_output : PROGRAM_OUTPUT_MAX};
+    if (options->prepare && sandbox_program_can_wait(programs->engine))
+        programs->ready = ready_sandbox_new(programs);
     if (program_network_on(programs) &&
         sandbox_program_is_ours(programs->image)) { /* another image has its own certificates */
         argv_free(programs->visible);
@@ -58,6 +63,7 @@ void programs_free(struct programs *programs)
     while (programs->running)
         program_free(programs->running);
     inline_drop_all(programs);
+    ready_sandbox_free(programs->ready);
     argv_free(programs->visible);
     network_rules_release(&programs->network);
     free(programs->image);
@@ -89,6 +95,13 @@ bool programs_run(const struct programs *programs)
     return programs && (programs->running || programs->inlines);
 }
 
+bool programs_stand_ready(const struct programs *programs, unsigned *used)
+{
+    if (used)
+        *used = 0;
+    return programs->ready && ready_sandbox_is_there(programs->ready, used);
+}
+
 /* ---- folders ---- */
 
 /* Returns 0 if created, 1 if it existed, -1 on error. */
@@ -117,7 +130,7 @@ static char *make_cwd(const struct workspace *ws, const char *said, struct err *
 }
 
 /* Creates "runs/run_20261116T190501.123". A number distinguishes runs of the same instant. */
-static char *make_run(const struct workspace *ws, struct err *err)
+static int make_run(const struct workspace *ws, struct run_folder *run, struct err *err)
 {
     int64_t now = ws->clock->wall_us(ws->clock);
     time_t seconds = (time_t)(now / 1000000);
@@ -125,15 +138,39 @@ static char *make_run(const struct workspace *ws, struct err *err)
     char stamp[32];
     gmtime_r(&seconds, &tm);
     strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
+    run->watch = -1;
     for (unsigned i = 0;; i++) {
         CLEANUP(free)
         char *path = xasprintf("%s/run_%s.%03d", layout_rows[LAYOUT_RUNS].name, stamp, (int)(now / 1000 % 1000));
         CLEANUP(free) char *numbered = xasprintf("%s_%u", path, i);
         char **chosen = i ? &numbered : &path;
         int made = make_folder(ws, *chosen, err);
-        if (made <= 0)
-            return made ? NULL : steal(chosen);
+        if (made < 0)
+            return -1;
+        if (made)
+            continue;
+        run->path = steal(chosen);
+        break;
     }
+    CLEANUP(fd) int folder = beneath_openat(ws->root, run->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
+    if (ws->changes && folder >= 0)
+        run->watch = changes_made(ws->changes, strrchr(run->path, '/') + 1, folder);
+    return 0;
+}
+
+void run_folder_end(struct run_folder *run, const struct programs *programs, struct workspace *ws)
+{
+    if (!run->path)
+        return;
+    const char *name = strrchr(run->path, '/') + 1;
+    CLEANUP(fd)
+    int runs = beneath_openat(ws->root, layout_rows[LAYOUT_RUNS].name, O_PATH | O_DIRECTORY, 0, NULL);
+    bool removed = programs->tidy_runs && runs >= 0 && unlinkat(runs, name, AT_REMOVEDIR) == 0;
+    if (ws->changes && removed)
+        changes_removed(ws->changes, name, run->watch);
+    else if (ws->changes)
+        changes_note(ws->changes);
+    free(steal(&run->path));
 }
 
 /* ---- the environment ---- */
@@ -189,15 +226,14 @@ int program_room_make(struct program_room *room, struct programs *programs, stru
         return -1;
     CLEANUP(free)
     char *cwd = workspace_mend(ws, err) == 0 ? make_cwd(ws, spec->cwd, err) : NULL;
-    CLEANUP(free) char *run = cwd ? make_run(ws, err) : NULL;
-    if (!run)
+    if (!cwd || make_run(ws, &room->run, err))
         return -1;
     const char *root = sandbox_program_root(programs->engine, ws->path);
     char **bare = bare_env(programs, root, spec->tty);
     struct env_layers layers = {.below = (const char *const *)(isolates || !programs->host_env ? bare : environ),
                                 .clean = spec->clean_env,
                                 .root = root,
-                                .run = run,
+                                .run = room->run.path,
                                 .call = spec->env};
     if (programs->provider.variables)
         layers.provider = programs->provider.variables(programs->provider.user);

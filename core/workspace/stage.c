@@ -31,7 +31,7 @@ static bool is_blank(const char *text)
 }
 
 /* Returns how many more bytes may be written, -1: no limit. */
-static int64_t stage_room(const struct workspace *ws)
+static int64_t stage_room(struct workspace *ws)
 {
     if (ws->policy.max_disk_bytes <= 0)
         return -1;

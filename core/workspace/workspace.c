@@ -10,9 +10,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "changes.h"
 #include "event/emitter.h"
 #include "inside.h"
 #include "layout.h"
+#include "look.h"
 #include "sandbox/user.h"
 #include "stage.h"
 #include <errno.h>
@@ -125,7 +127,10 @@ static struct workspace *create(const struct workspace_options *options, struct 
     ws->versions = options->versions;
     ws->ops = options->ops;
     ws->lends = options->lends;
+    ws->changes = options->local ? changes_new() : NULL;
+    ws->refs = 1;
     pthread_mutex_init(&ws->mutex, NULL);
+    pthread_mutex_init(&ws->looking, NULL);
     ws->root = beneath_open(path, err);
     if (ws->root) {
         ws->path = xstrdup(beneath_path(ws->root));
@@ -187,12 +192,28 @@ void workspace_free(struct workspace *ws)
 {
     if (!ws)
         return;
+    pthread_mutex_lock(&ws->mutex);
+    bool held = --ws->refs > 0;
+    pthread_mutex_unlock(&ws->mutex);
+    if (held)
+        return;
+    look_release(ws, ws->last);
+    changes_free(ws->changes);
     beneath_close(ws->root);
     bind_mounts_free(ws->lent, ws->lent_count);
+    pthread_mutex_destroy(&ws->looking);
     pthread_mutex_destroy(&ws->mutex);
     free(ws->id);
     free(ws->path);
     free(ws);
+}
+
+struct workspace *workspace_hold(struct workspace *ws)
+{
+    pthread_mutex_lock(&ws->mutex);
+    ws->refs++;
+    pthread_mutex_unlock(&ws->mutex);
+    return ws;
 }
 
 /* ---- operations ---- */
@@ -224,29 +245,36 @@ int span_end(struct span *span, int status, const struct err *own, struct err *e
 
 /* ---- the disk limit ---- */
 
-int64_t workspace_disk_used(const struct workspace *ws)
+static struct disk_count count_of(struct workspace *ws)
 {
-    return disk_count_opening(beneath_fd(ws->root)).bytes;
+    const struct workspace_look *look = workspace_look(ws);
+    struct disk_count count = look->count;
+    look_release(ws, look);
+    return count;
 }
 
-int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err)
+int64_t workspace_disk_used(struct workspace *ws)
+{
+    return count_of(ws).bytes;
+}
+
+int workspace_check_disk(struct workspace *ws, int64_t more, struct err *err)
 {
     if (ws->policy.max_disk_bytes <= 0)
         return 0;
-    struct disk_count count = disk_count(beneath_fd(ws->root));
+    struct disk_count count = count_of(ws);
     return disk_check(ws->policy.max_disk_bytes, &count, more, err);
 }
 
-bool workspace_warn_disk(const struct workspace *ws, struct err *err)
+bool workspace_warn_disk(const struct workspace *ws, const struct disk_count *count, struct err *err)
 {
     if (ws->policy.max_disk_bytes <= 0)
         return false;
-    struct disk_count count = disk_count(beneath_fd(ws->root));
-    if (disk_check(ws->policy.max_disk_bytes, &count, 0, err) < 0)
+    if (disk_check(ws->policy.max_disk_bytes, count, 0, err) < 0)
         return true;
-    if (count.missed)
-        err_set(err, "cannot measure a part of the workspace, counted as 0: %s", count.why);
-    return count.missed > 0;
+    if (count->missed)
+        err_set(err, "cannot measure a part of the workspace, counted as 0: %s", count->why);
+    return count->missed > 0;
 }
 
 /* ---- bind mounts ---- */

@@ -17,9 +17,11 @@
 #include <stdint.h>
 
 struct beneath;
+struct bind_mount;
+struct changes;
 struct clock;
 struct event_queue;
-struct bind_mount;
+struct workspace_look;
 struct versions;
 struct workspace;
 struct workspace_registry;
@@ -47,6 +49,7 @@ struct workspace_options {
     const char *inputs;        /* a host folder that each workspace shows as work/inputs; NULL: none */
     bool lends;                /* the workspace can show folders of this machine to programs, read-only */
     bool other_user;           /* programs run as the sandbox's user, who owns the workspace (sandbox/user.h) */
+    bool local;                /* programs run on this machine: the kernel reports what they change (changes.h) */
     const char *seen_at;       /* path of the workspace inside the sandbox; NULL: the same as outside */
     struct clock *clock;       /* NULL: the system clock */
     struct versions *versions; /* where artifacts are loaded from and saved to; NULL: no artifacts */
@@ -64,9 +67,15 @@ struct workspace {
     struct event_queue *ops;
     /* Bind mounts (below). */
     bool lends;
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* guards this and what follows */
     struct bind_mount *lent;
     size_t lent_count, lent_room;
+    /* Looks (look.h). */
+    pthread_mutex_t looking; /* held while one is made; taken before `mutex` */
+    struct changes *changes; /* NULL: the kernel does not report changes */
+    struct workspace_look *last;
+    unsigned programs_running, programs_begun, looks, samples;
+    unsigned refs;
 };
 
 /* Creates "<base>/ws_<id, cleaned>_<nanoseconds>", 0777, with its layout. `policy` NULL: all zero. */
@@ -78,16 +87,18 @@ int workspace_mend(struct workspace *ws, struct err *err) CHECKED;
 /* Removes the tree, unless the workspace is persistent or trusted. The struct stays for workspace_free. A second
  * call, or a call without a path, does nothing. */
 int workspace_cleanup(struct workspace *ws, struct err *err) CHECKED;
-void workspace_free(struct workspace *ws); /* keeps the files */
+void workspace_free(struct workspace *ws); /* keeps the files, and the struct while anybody holds it */
+/* For a thread that may outlive the owner. Free it with workspace_free. */
+struct workspace *workspace_hold(struct workspace *ws);
 /* What a workspace of this policy can do on this machine. For an isolated workspace it promises nothing about
  * isolation and network, because only the sandbox of the programs knows. */
 struct workspace_capabilities workspace_describe(const struct workspace_policy *policy);
 
-int64_t workspace_disk_used(const struct workspace *ws); /* opens folders that a program closed */
+int64_t workspace_disk_used(struct workspace *ws); /* opens folders that a program closed */
 /* Fails if `more` bytes would exceed the policy. Call it before staging, and after a program has run. */
-int workspace_check_disk(const struct workspace *ws, int64_t more, struct err *err) CHECKED;
-/* Returns true with a warning if the workspace holds too much, or cannot be counted completely. */
-bool workspace_warn_disk(const struct workspace *ws, struct err *err);
+int workspace_check_disk(struct workspace *ws, int64_t more, struct err *err) CHECKED;
+/* Returns true with a warning if the workspace held too much at that count, or cannot be counted completely. */
+bool workspace_warn_disk(const struct workspace *ws, const struct disk_count *count, struct err *err);
 
 /* ---- operations ---- */
 

@@ -1,5 +1,5 @@
 /* Measures a program in a warm workspace, from the call to its result, against the same bubblewrap command without
- * Keyturn. */
+ * Keyturn. Also the time from a call to its result in a recording, when the model takes 100 ms between commands. */
 
 #include "base/file.h"
 #include "base/loop.h"
@@ -7,12 +7,17 @@
 #include "bench.h"
 #include "sandbox/engines_program.h"
 #include "support/program_rig.h"
+#include "support/runtime_rig.h"
 #include "workspace/workspace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS 40
+
+#define TURNS    6
+#define CALLS    8
+#define THINK_US 100000
 
 static struct program_rig rig;
 static char **by_hand;
@@ -81,8 +86,74 @@ static void measure(const char *name, const char *engine_name)
     program_rig_close(&rig);
 }
 
+/* ---- the gap ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return values[count / 2];
+}
+
+/* Milliseconds from tool.started to tool.finished of each call of the turn. */
+static void run_turn(struct runtime_rig *session, int turn, double gaps[CALLS])
+{
+    for (int i = 0; i < CALLS; i++) {
+        CLEANUP(free) char *call = xasprintf("t%d-%d", turn, i);
+        struct fake_answer *answer = fake_provider_answer(session->turn.model);
+        answer->takes_us = THINK_US;
+        fake_answer_call(answer, call, "workspace_exec", "{\"command\":\"true\"}");
+    }
+    size_t seen = session->turn.event_count, count = 0;
+    int64_t started = 0;
+    runtime_rig_turn(session);
+    for (size_t i = seen; i < session->turn.event_count && count < CALLS; i++) {
+        const struct event *event = &session->turn.events[i];
+        if (event->type == EVENT_TOOL_STARTED)
+            started = event->t;
+        else if (event->type == EVENT_TOOL_FINISHED)
+            gaps[count++] = (double)(event->t - started) / 1e3;
+    }
+    if (count != CALLS)
+        give_up("a command fails");
+}
+
+/* By hand and in the session in turns, so that a busy moment hits both. */
+static void measure_gap(void)
+{
+    double gaps[TURNS * CALLS], floors[TURNS * CALLS];
+    struct runtime_rig session;
+    struct sandbox_engines engines;
+    if (sandbox_engines_load(&engines, NULL, NULL))
+        give_up("no engines");
+    program_rig_open(&rig, "bwrap", NULL);
+    make_floor(sandbox_engines_find(&engines, "bwrap"));
+    runtime_rig_init(&session);
+    runtime_rig_open(&session);
+    run_turn(&session, 0, gaps); /* the first command starts cold */
+    for (int turn = 0; turn < TURNS; turn++) {
+        run_turn(&session, turn + 1, gaps + (ptrdiff_t)turn * CALLS);
+        for (int i = 0; i < CALLS; i++) {
+            double before = bench_now_s();
+            run_by_hand(NULL);
+            floors[turn * CALLS + i] = (bench_now_s() - before) * 1e3;
+        }
+    }
+    bench_report("program-gap", median(gaps, COUNT_OF(gaps)), "ms", median(floors, COUNT_OF(floors)), 0.6);
+    runtime_rig_release(&session);
+    argv_free(by_hand);
+    sandbox_engines_release(&engines);
+    program_rig_close(&rig);
+}
+
 int main(void)
 {
+    measure_gap();
     measure("program-bwrap", "bwrap");
     measure("program-none", "none");
     return bench_status();

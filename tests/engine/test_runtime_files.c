@@ -334,11 +334,10 @@ RUNTIME_TEST(skills_are_listed_loaded_and_run)
     assert_non_null(strstr(runtime_rig_error(&rig, "c5"), "unknown skill cuont (known: count)"));
     assert_non_null(strstr(runtime_rig_error(&rig, "c6"), "outputs: globs is not"));
     assert_string_equal(runtime_rig_of(&rig, "c7", "files[0].name"), ""); /* nothing has run for it */
-    size_t states = turn_rig_count(&rig.turn, EVENT_WORKSPACE_STATE);
-    const struct event *now = turn_rig_event(&rig.turn, EVENT_WORKSPACE_STATE, states - 1);
-    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "skills"), "[0].name"), "count");
-    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "skills"), "[0].files"), "2");
-    assert_string_equal(turn_check_json(&rig.turn, event_json(now, "outputs"), "[0].name"), "out/words.txt");
+    const struct event_workspace_state *now = runtime_rig_state(&rig);
+    assert_string_equal(now->skills.items[0].name, "count");
+    assert_int_equal(now->skills.items[0].files, 2);
+    assert_string_equal(now->outputs.items[0].name, "out/words.txt");
 }
 
 /* Space that one stream leaves unused goes to the other. The omitted part is in an artifact. */

@@ -4,6 +4,7 @@
 #include "support/event_json.h"
 #include "support/runtime_rig.h"
 #include "support/test.h"
+#include "workspace/look.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static size_t states(void)
 
 static const struct event_workspace_state *newest(void)
 {
-    return state_at(states() - 1);
+    return runtime_rig_state(&rig);
 }
 
 /* The entry of a path in the newest state; NULL. */
@@ -216,4 +217,68 @@ RUNTIME_TEST(a_running_program_keeps_its_modes)
     runtime_rig_turn(&rig);
     assert_non_null(entry("d")); /* the listing ran */
     assert_non_null(strstr(runtime_rig_of(&rig, "c3", "output"), "mode=0"));
+}
+
+/* ---- what a command costs ---- */
+
+static struct workspace_walks walks(void)
+{
+    struct err err = ERR_INIT;
+    return workspace_walks(runtime_workspace(rig.turn.config.runtime, &err));
+}
+
+/* A command that changes nothing leaves no folder, no event and no walk behind, also with a disk limit. */
+RUNTIME_TEST(a_command_that_changes_nothing_costs_no_look)
+{
+    rig.options.policy.max_disk_bytes = 100 << 20;
+    runtime_rig_open(&rig);
+    run("echo x > work/a; mkdir $RUN_DIR/kept");
+    size_t told = states();
+    struct workspace_walks before = walks();
+    assert_int_equal(number("runs", "count"), 2);
+    for (int i = 0; i < 5; i++)
+        run("cat work/a; test -d $RUN_DIR && cd $RUN_DIR; sleep 0.1");
+    assert_int_equal(walks().looks, before.looks);
+    assert_int_equal(walks().samples, before.samples);
+    assert_int_equal(states(), told);
+    run("cd $RUN_DIR; mkdir x; touch x/y; rm -r x");
+    assert_int_equal(walks().looks, before.looks + 1);
+    assert_int_equal(states(), told);
+}
+
+/* One look serves the disk limit, the warnings and the state; what is recorded is what changed. */
+RUNTIME_TEST(a_command_that_changes_a_file_costs_one_look)
+{
+    rig.options.policy.max_disk_bytes = 100 << 20;
+    runtime_rig_open(&rig);
+    run("cd work; touch $(seq 300); echo x > 0");
+    for (int i = 0; i < 5; i++) {
+        unsigned before = walks().looks;
+        size_t told = states();
+        run("echo more >> work/0");
+        assert_int_equal(walks().looks, before + 1);
+        assert_int_equal(states(), told + 1);
+        const struct event_workspace_state *delta = state_at(told);
+        assert_true(delta->delta);
+        assert_int_equal(delta->entries.count, 2); /* the file and its folder */
+        assert_int_equal(number("work/0", "size"), 2 + 5 * (i + 1));
+    }
+    run("rm work/0");
+    assert_null(entry("work/0"));
+    assert_string_equal(state_at(states() - 1)->gone.items[0], "work/0");
+}
+
+/* Readers need few events: after many deltas comes a full state. */
+RUNTIME_TEST(full_states_come_again)
+{
+    runtime_rig_open(&rig);
+    run("touch work/a");
+    size_t full = 0, told = 0;
+    for (int i = 0; i < WORKSPACE_DELTAS_MAX + 4; i++)
+        run("echo x >> work/a");
+    for (; told < states(); told++)
+        full += !state_at(told)->delta;
+    assert_int_equal(told, WORKSPACE_DELTAS_MAX + 4 + 2);
+    assert_int_equal(full, 2);
+    assert_int_equal(number("work/a", "size"), 2 * (WORKSPACE_DELTAS_MAX + 4));
 }

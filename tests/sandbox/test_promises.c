@@ -72,19 +72,38 @@ static void run_attack(const struct promise *promise)
         fail_msg("%s %s", promise->sentence, err.text);
 }
 
-/* All rows run before the test fails. */
-static void expect_stopped(struct network_rules network)
+static bool can_stand_ready(void)
+{
+    return strcmp(engine, "bwrap") == 0;
+}
+
+static bool is_ready(void *none)
+{
+    (void)none;
+    return programs_stand_ready(rig.programs, NULL);
+}
+
+/* All rows run before the test fails. `ready`: each in a sandbox that stood ready, if the engine can do that. */
+static void expect_stopped(struct network_rules network, bool ready)
 {
     const char *visible[] = {attacks, NULL};
     struct programs_options own = options;
     own.visible = visible;
     own.network = network;
+    own.prepare = ready;
+    own.limits = (struct program_limits){.pids = 30, .memory_mb = 128};
     int broken = 0;
+    unsigned tried = 0, used;
     program_rig_open(&rig, engine, &own);
+    if (ready)
+        program_rig_sh(&rig, "true");
     for (size_t i = 0; i < COUNT_OF(promises); i++) {
         if (!applies(&promises[i]))
             continue;
+        if (ready)
+            program_rig_await(&rig, is_ready, NULL);
         run_attack(&promises[i]);
+        tried++;
         bool begun = strstr(rig.result.out.buf, "here"), reached = strstr(rig.result.out.buf, "reached");
         if (begun && !reached)
             continue;
@@ -92,19 +111,30 @@ static void expect_stopped(struct network_rules network)
         print_error("%s: %s\n%s%s%s\n", reached ? "broken" : "the attack did not begin", promises[i].sentence,
                     rig.result.out.buf, rig.result.err.buf, rig.result.end.why ? rig.result.end.why : "");
     }
+    programs_stand_ready(rig.programs, &used);
     program_rig_close(&rig);
     assert_int_equal(broken, 0);
+    assert_int_equal(used, ready ? tried : 0);
 }
 
 TEST(each_attack_is_stopped)
 {
-    expect_stopped((struct network_rules){0});
+    expect_stopped((struct network_rules){0}, false);
 }
 
 TEST(each_attack_is_stopped_with_a_network)
 {
     static const struct network_rule every_public_host = {.kind = NETWORK_ANY};
-    expect_stopped((struct network_rules){&every_public_host, 1, NULL});
+    expect_stopped((struct network_rules){&every_public_host, 1, NULL}, false);
+    if (can_stand_ready())
+        expect_stopped((struct network_rules){&every_public_host, 1, NULL}, true);
+}
+
+TEST(each_attack_is_stopped_in_a_sandbox_that_stood_ready)
+{
+    if (!can_stand_ready())
+        skip();
+    expect_stopped((struct network_rules){0}, true);
 }
 
 /* ---- the control ---- */

@@ -126,6 +126,8 @@ int runtime_rig_tear_down(void **state)
     struct runtime_rig *rig = *state;
     if (rig->turn.engine)
         runtime_rig_release(rig);
+    workspace_content_release(&rig->content);
+    rig->content = (struct workspace_content){0};
     return 0;
 }
 
@@ -150,4 +152,21 @@ const char *runtime_rig_error(struct runtime_rig *rig, const char *call)
 {
     assert_string_equal(turn_check_outcome(&rig->turn, call), "failure");
     return turn_check_json(&rig->turn, event_json(turn_rig_finished(&rig->turn, call), "failure"), "error");
+}
+
+const struct event_workspace_state *runtime_rig_state(struct runtime_rig *rig)
+{
+    size_t count = turn_rig_count(&rig->turn, EVENT_WORKSPACE_STATE);
+    workspace_content_release(&rig->content);
+    rig->content = (struct workspace_content){0};
+    for (size_t i = 0; i < count; i++) {
+        const struct event *event = turn_rig_event(&rig->turn, EVENT_WORKSPACE_STATE, i);
+        if (event->workspace_state.delta) {
+            workspace_content_apply(&rig->content, event);
+        } else {
+            workspace_content_release(&rig->content);
+            workspace_content_begin(&rig->content, event);
+        }
+    }
+    return &rig->content.state;
 }

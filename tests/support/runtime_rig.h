@@ -9,6 +9,7 @@
  *     runtime_rig_turn(&rig);                         until the turn is over; programs may keep running
  *     runtime_rig_release(&rig);                      ends the session: nothing may be left of it */
 
+#include "event/workspace_state.h"
 #include "sandbox/engines.h"
 #include "tools/runtime.h"
 #include "turn_check.h"
@@ -20,6 +21,7 @@ struct runtime_rig {
     char *folders[4]; /* of the options */
     struct loop_timer look;
     bool (*holds)(struct runtime_rig *rig);
+    struct workspace_content content;
     bool ended;   /* the test has ended the session itself */
     bool resumed; /* the rig saw only the end of a session, so the order of events cannot be checked */
 };
@@ -41,5 +43,7 @@ int runtime_rig_tear_down(void **state);
 const char *runtime_rig_result(struct runtime_rig *rig, const char *call);
 /* Returns a member of it, as text. */
 const char *runtime_rig_of(struct runtime_rig *rig, const char *call, const char *path);
+/* Returns what all states of the workspace together say. Valid until the next call. */
+const struct event_workspace_state *runtime_rig_state(struct runtime_rig *rig);
 /* Returns the failure of a call. */
 const char *runtime_rig_error(struct runtime_rig *rig, const char *call);

@@ -246,8 +246,11 @@ static void dump_workspace(struct strbuf *out, const struct session *session, ui
     const struct session_workspace *workspace = &session->workspaces[row];
     strbuf_addstr(out, "workspace ");
     add_id(out, session, workspace->id);
-    strbuf_addf(out, " row %u state %u%s%s\n", row, workspace->state_seq,
+    strbuf_addf(out, " row %u state %u%s%s", row, workspace->state_seq,
                 row == session->newest_workspace ? " newest" : "", workspace->gone ? " gone" : "");
+    for (uint32_t i = 0; i < workspace->delta_count; i++)
+        strbuf_addf(out, "%s %u", i ? "" : " deltas", workspace->deltas[i]);
+    strbuf_addch(out, '\n');
 }
 
 static void dump_budget(struct strbuf *out, const struct session *session)

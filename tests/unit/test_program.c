@@ -10,6 +10,7 @@
 #include "sandbox/limits.h"
 #include "support/program_rig.h"
 #include "support/test.h"
+#include "workspace/disk_watch.h"
 #include "workspace/program_vector.h"
 #include "workspace/workspace.h"
 #include <signal.h>
@@ -531,16 +532,14 @@ PROGRAM_TEST(counting_delays_no_program)
     struct workspace_policy policy = {.max_disk_bytes = 1};
     struct workspace *ws = workspace_create(&(struct workspace_options){.base = rig.folder}, "goes", &policy, &err);
     assert_non_null(ws);
-    struct disk_watch *watch =
-        disk_watch_new(rig.loop, beneath_fd(ws->root), ws->policy.max_disk_bytes, never_told, never_told, NULL);
+    struct disk_watch *watch = disk_watch_new(rig.loop, ws, never_told, never_told, NULL);
     disk_watch_finish(watch);
     disk_watch_free(watch);
     assert_int_equal(workspace_cleanup(ws, &err), 0);
     workspace_free(ws);
     loop_free(rig.loop); /* waits for the thread */
     rig.loop = loop_new(clock_system());
-    assert_null(disk_watch_new(rig.loop, beneath_fd(rig.ws->root), rig.ws->policy.max_disk_bytes, never_told,
-                               never_told, NULL));
+    assert_null(disk_watch_new(rig.loop, rig.ws, never_told, never_told, NULL));
 }
 
 TEST(remote_engine_cannot_run_programs)

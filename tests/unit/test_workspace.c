@@ -8,6 +8,7 @@
 #include "support/shortcuts.h"
 #include "support/test.h"
 #include "workspace/layout.h"
+#include "workspace/look.h"
 #include "workspace/stage.h"
 #include "workspace/workspace.h"
 #include <fcntl.h>
@@ -60,6 +61,14 @@ static void cleanup(struct workspace *ws)
     struct err err = ERR_INIT;
     if (workspace_cleanup(ws, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static bool warns(struct workspace *ws, struct err *err)
+{
+    const struct workspace_look *look = workspace_look(ws);
+    bool warned = workspace_warn_disk(ws, &look->count, err);
+    look_release(ws, look);
+    return warned;
 }
 
 static bool exists(const char *path)
@@ -247,7 +256,7 @@ TEST_WITH(closed_folders_are_counted, be_nobody, be_root_again)
     set_mode(ws, "work", 0);
     set_mode(ws, "", 0);
     assert_int_equal(workspace_disk_used(ws), empty + 1500);
-    assert_false(workspace_warn_disk(ws, &err));
+    assert_false(warns(ws, &err));
     set_mode(ws, "work/none", 0);
     set_mode(ws, "work", 0);
     set_mode(ws, LAYOUT_METADATA, 0);
@@ -367,7 +376,7 @@ TEST_WITH(many_that_are_deep_are_counted, setup, teardown)
     }
     assert_int_equal(fstatat(folder, "e1", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0);
-    assert_false(workspace_warn_disk(ws, &err));
+    assert_false(warns(ws, &err));
     close(folder);
     close(root);
     cleanup(ws);

@@ -218,6 +218,34 @@ TEST(copy_gives_a_path)
     look_release(&look);
 }
 
+/* The tree is what a full state and the changes after it say together, and each detail is as its event has it. */
+TEST(changes_make_the_same_tree)
+{
+    struct workspacetree tree = {0};
+    struct shown look;
+    look_init(&look, MANY "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"used\":9,\"count\":9,\"delta\":true,"
+                          "\"entries\":[{\"path\":\"src/3.c\",\"kind\":\"file\",\"size\":7,\"note\":\"new\"}],"
+                          "\"gone\":[\"src/1.c\",\"src-l\",\"none\"]}\n"
+                          "{\"type\":\"workspace.state\",\"exec_id\":\"e\",\"used\":8,\"count\":8,\"delta\":true,"
+                          "\"outputs\":[{\"name\":\"src/3.c\",\"size\":7}]}\n");
+    workspacetree_update(&tree, &look.view);
+    CLEANUP(free) char *got = shape(&tree.tree);
+    assert_string_equal(got, "skills/ work/ runs/ out/ (result.txt) build/ (… 2 more) src/ (2.c 3.c p … 597 more) "
+                             "outputs (src/3.c)");
+    assert_int_equal(workspacetree_use(&tree, 0)->used, 8);
+    struct document document;
+    document_init(&document, 80);
+    workspacetree_describe(&document, &tree, &look.view, (uint32_t)(node_of(&tree, "src/3.c") - tree.tree.nodes));
+    assert_true(document_search(&document, "note", false, &(size_t){0}));
+    assert_true(document_search(&document, "collected as", false, &(size_t){0}));
+    document_release(&document);
+    look_at(&look, 2); /* a step back */
+    workspacetree_update(&tree, &look.view);
+    assert_int_equal(node_of(&tree, "src/1.c")->size, 1000);
+    workspacetree_release(&tree);
+    look_release(&look);
+}
+
 /* A removed workspace comes last and folded; with several, each path names its workspace. */
 TEST(removed_workspaces_come_last)
 {

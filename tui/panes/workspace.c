@@ -402,7 +402,7 @@ static struct selection workspace_selected(struct pane *pane, const struct view 
     }
     if (index == TREE_NONE || row == SESSION_NONE)
         return (struct selection){SELECT_NOTHING, 0, SESSION_NONE};
-    return (struct selection){SELECT_EVENT, view->session->workspaces[row].state_seq, SESSION_NONE};
+    return (struct selection){SELECT_EVENT, view->session->workspaces[row].newest_seq, SESSION_NONE};
 }
 
 static void workspace_click(struct pane *pane, const struct view *view, int row, int col)

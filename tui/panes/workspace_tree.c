@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "event/workspace_state.h"
 #include "program.h"
 #include "screen/text.h"
 #include <stdlib.h>
@@ -28,14 +29,14 @@ void workspacetree_release(struct workspacetree *tree)
 /* ---- the state ---- */
 
 struct state {
-    const struct event *event;
+    struct workspace_content content; /* release it */
     const char *path;
     int64_t used, limit, count, count_limit, more;
 };
 
 static const struct event_workspace_state *lists(const struct state *state)
 {
-    return &state->event->workspace_state;
+    return &state->content.state;
 }
 
 static int64_t bound_more(int64_t more)
@@ -45,9 +46,14 @@ static int64_t bound_more(int64_t more)
 
 static bool read_state(struct state *state, const struct view *view, uint32_t row)
 {
-    state->event = view_event_of(view, view->session->workspaces[row].state_seq, EVENT_WORKSPACE_STATE);
-    if (!state->event)
+    const struct session_workspace *workspace = &view->session->workspaces[row];
+    const struct event *event = view_event_of(view, workspace->state_seq, EVENT_WORKSPACE_STATE);
+    if (!event)
         return false;
+    workspace_content_begin(&state->content, event);
+    for (uint32_t i = 0; i < workspace->delta_count; i++)
+        if ((event = view_event_of(view, workspace->deltas[i], EVENT_WORKSPACE_STATE)))
+            workspace_content_apply(&state->content, event);
     const struct event_workspace_state *e = lists(state);
     state->path = e->path ? e->path : "";
     state->used = e->used > 0 ? e->used : 0;
@@ -429,6 +435,7 @@ static void add_workspace(struct workspacetree *all, const struct view *view, ui
                                                          .more = state.more};
     add_entries(tree, parent, row, &state, &arena);
     add_groups(tree, parent, row, &state, &arena);
+    workspace_content_release(&state.content);
 }
 
 static void add_programs(struct treeview *tree, const struct view *view)
@@ -454,7 +461,7 @@ static uint64_t number_of(const struct view *view)
     const struct session *session = view->session;
     uint64_t number = hash_fnv1a(&session->program_count, sizeof(session->program_count));
     for (uint32_t i = 0; i < session->workspace_count; i++)
-        number = number * 1099511628211u ^ (session->workspaces[i].state_seq * 2ull + session->workspaces[i].gone);
+        number = number * 1099511628211u ^ (session->workspaces[i].newest_seq * 2ull + session->workspaces[i].gone);
     return number;
 }
 
@@ -540,12 +547,26 @@ static size_t skill_of(const struct event_workspace_skill_list *skills, const ch
     return FIND(skills, name, name);
 }
 
+/* The event that recorded an item of a list. */
+static struct workspace_origin origin_of(const struct workspace_content *content, const char *list, size_t index)
+{
+    if (strcmp(list, "entries") == 0)
+        return index < content->state.entries.count ? content->entry_from[index]
+                                                    : (struct workspace_origin){content->inputs_from, SIZE_MAX};
+    const struct event *event = strcmp(list, "inputs") == 0    ? content->inputs_from
+                                : strcmp(list, "outputs") == 0 ? content->outputs_from
+                                                               : content->skills_from;
+    return (struct workspace_origin){event, index};
+}
+
 /* Adds an item of a list of the state, as its event has it; false if there is none. */
 static bool describe(struct document *out, const char *head, const struct view *view, const struct state *state,
                      const char *list, size_t index)
 {
     bool is_listed = list && index != SIZE_MAX;
-    const struct json *value = is_listed ? json_at(event_raw_json(state->event, list, view_arena(view)), index) : NULL;
+    struct workspace_origin from = is_listed ? origin_of(&state->content, list, index) : (struct workspace_origin){0};
+    const struct json *value =
+        is_listed ? json_at(event_raw_json(from.event, list, view_arena(view)), from.index) : NULL;
     if (!value)
         return false;
     document_head(out, head);
@@ -603,4 +624,5 @@ void workspacetree_describe(struct document *out, const struct workspacetree *tr
         describe(out, "listed as", view, &state, "entries", FIND(entries, path, node->label));
     if (!known)
         document_text(out, LOOK_DIM, NOTHING_MORE, strlen(NOTHING_MORE), 0, true);
+    workspace_content_release(&state.content);
 }
