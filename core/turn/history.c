@@ -111,8 +111,6 @@ static void take_own(struct message_list *history, struct message_list *messages
 {
     for (size_t i = from; i < messages->count; i++) {
         struct message *message = &messages->items[i];
-        if (message->role == ROLE_SYSTEM)
-            continue;
         for (size_t k = 0; k < message->call_count; k++)
             message_list_free_id(history, message->calls[k].id);
         move(history, message);

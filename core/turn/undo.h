@@ -1,5 +1,5 @@
 #pragma once
-/* Undo and redo of writes: which write a user means, the restoring itself, and what the model is told about it.
+/* Undo and redo of writes: which write a user means, the restoring itself, and the note that tells the model.
  *
  * Both are writes: they save a checkpoint of the bytes they replace. Undo restores the checkpoint of the write; redo
  * restores the one that the undo saved. */
@@ -26,7 +26,7 @@ struct undo;
 struct undo *undo_start(struct engine *engine, const struct engine_config *config, int64_t turn, uint32_t row,
                         bool redo, void (*ended)(struct engine *engine));
 
-/* What the model has not been told yet: one line per write. An undo and its redo cancel each other. */
+/* Notes that the next request sends to the model: one line per write. An undo and its redo cancel each other. */
 struct undo_note {
     uint32_t row; /* of the write */
     char *text;

@@ -21,5 +21,5 @@ int layout_ensure_beneath(const struct beneath *root, struct clock *clock, struc
  * and they would block every later program. */
 void layout_remove_links(const struct beneath *root);
 /* Renames entries that block the place of a folder, the metadata or code (codeblock.h) to NAME.1 and so on. Adds a
- * sentence about each renamed entry to `told`. */
-void layout_clear(const struct beneath *root, struct strbuf *told);
+ * sentence about each renamed entry to `report`. */
+void layout_clear(const struct beneath *root, struct strbuf *report);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Memory and artifacts belong to their project, from outside: who is told what, the config file, keyturn memory, an old
+# Memory and artifacts belong to their project, from outside: what a turn gets, the config file, keyturn memory, an old
 # database. $1 is the program.
 set -u
 . "$(dirname "$0")/outside.sh"
@@ -12,8 +12,8 @@ run_in() { # folder prompt
     kt run --headless --workspace "$1" --model m.jsonl "$2"
 }
 memories() { grep -o '"type":"context.loaded","memory":\[[^]]*\]' "$base/out"; }
-told() { memories | grep -qF -- "$1"; }
-told_nothing() { memories | grep -qF '"memory":[]'; }
+sent() { memories | grep -qF -- "$1"; }
+sent_nothing() { memories | grep -qF '"memory":[]'; }
 database=keyturn/keyturn.db
 sql() { python3 -c 'import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); print(c.execute(sys.argv[2]).fetchall()); c.commit()' "$XDG_DATA_HOME/$database" "$1"; }
 config() { mkdir -p config/keyturn && printf '%s\n' "$1" >config/keyturn/config.json; }
@@ -25,12 +25,12 @@ run_in a/src "Where is the zebra parser?"
 ok "exit 0" is 0
 ok "stored" out '"memory":{"status":"done"}'
 run_in a/src/deep "Is the zebra parser fast?"
-ok "told in another folder of the repository" told "Where is the zebra parser?"
+ok "sent in another folder of the repository" sent "Where is the zebra parser?"
 ln -s a/src link
 run_in link "Is the zebra parser small?"
-ok "told through a link" told "Where is the zebra parser?"
+ok "sent through a link" sent "Where is the zebra parser?"
 run_in b "Is the zebra parser slow?"
-ok "not told in another project" told_nothing
+ok "not sent in another project" sent_nothing
 ok "the request says nothing of it" no_out "lines.c. Sources"
 kt run --workspace a --model m.jsonl "The zebra parser again"
 ok "the screen says how many" out "memories"
@@ -41,11 +41,11 @@ says "The zebra parser is in lines.c." >m.jsonl
 run_in a "Where is the zebra parser?"
 config '{"memory": "global"}'
 run_in b "Is the zebra parser slow?"
-ok "global: told in another project" told "Where is the zebra parser?"
+ok "global: sent in another project" sent "Where is the zebra parser?"
 config '{"memory": "off"}'
 before=$(kt memory --json && wc -l <"$base/out")
 run_in a "Is the zebra parser slow?"
-ok "off: nothing is told" told_nothing
+ok "off: nothing is sent" sent_nothing
 ok "off: nothing is kept" out '"memory":{"status":"skipped"}'
 ok "off: but decisions are" out '"decisions":{"status":"done"}'
 kt memory --json
@@ -112,7 +112,7 @@ sql "INSERT INTO memory (session, text, wall_us) VALUES ('s', 'Asked: where is t
 sql 'PRAGMA user_version = 2'
 run_in a "Where is the zebra parser?"
 ok "exit 0" is 0
-ok "it is not told" told_nothing
+ok "it is not sent" sent_nothing
 config '{"memory": "global"}'
 run_in a "unrelated words only"
 run_in a "zebra"

@@ -131,7 +131,7 @@ printf '{"budget": {"wall_s": 90, "steps": 8}}' >limits.json
 kt run --headless --config limits.json --workspace ws --model m.jsonl --budget steps=7 x
 ok "the file wins too" out '"limits":{"wall_ms":90000,"steps":7,"tool_calls":null,'
 
-begin "a write that nobody can approve"
+begin "a write without a user to approve it"
 script_writes >m.jsonl
 kt run --headless --workspace ws --model m.jsonl x
 ok "exit 4" is 4
@@ -222,7 +222,7 @@ ok "the folder is named" err "new"
 kt demo --workspace new
 refused "new" "not empty"
 kt demo --approve ask
-ok "asked, and nobody there: 4" is 4
+ok "--approve ask without a user: 4" is 4
 export KEYTURN_FIXTURES=$source/fixtures
 timeout 60 env PATH=/nowhere "$program" demo --headless --approve allow >"$base/out" 2>"$base/err" </dev/null
 status=$?

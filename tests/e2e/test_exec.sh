@@ -194,7 +194,7 @@ kt engines none </dev/null
 ok "keyturn engines none warns too" grep -q '^\(ok\|warn\) *none  UNSAFE: ' out
 kt engines nosuch </dev/null
 ok "one that is not there" is 2
-ok "is named as it was typed" err "keyturn: unknown engine 'nosuch'"
+ok "is named as the user typed it" err "keyturn: unknown engine 'nosuch'"
 mkdir -p config/keyturn
 printf '// mine\n{"mine": {"argv": ["%s", "leave"], "env": []}}\n' "$source/tests/support/fake_harness.sh" >config/keyturn/engines.json
 kt exec --engine mine - <<<'emit_result(1)'

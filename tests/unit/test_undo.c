@@ -1,4 +1,4 @@
-/* Tests of undo.c without a turn: which write a key or a name means, and what the model is told. */
+/* Tests of undo.c without a turn: which write a key or a name means, and what the model reads about it. */
 
 #include "base/mem.h"
 #include "support/test.h"
@@ -120,7 +120,7 @@ TEST_WITH(names_find_their_write, begin, end)
     }
 }
 
-TEST_WITH(an_undo_and_its_redo_cancel_out_in_what_the_model_is_told, begin, end)
+TEST_WITH(an_undo_and_its_redo_leave_no_note_for_the_model, begin, end)
 {
     struct message_list messages;
     message_list_init(&messages);

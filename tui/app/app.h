@@ -13,5 +13,5 @@ int app_live(const struct options *options, bool demo); /* run, demo */
 /* Continues this session, with the operand as its next prompt if the session was not named by it. NULL: lists the
  * sessions that the operand names. */
 int app_resume(const struct options *options, const struct session_row *row);
-int app_replay(const struct options *options);          /* replay, with --execute too */
-int app_start(const struct options *options);           /* no command: the start screen */
+int app_replay(const struct options *options); /* replay, with --execute too */
+int app_start(const struct options *options);  /* no command: the start screen */

@@ -64,9 +64,9 @@ struct app {
     struct ui *ui;
     struct ui_host host;
     struct canvas canvas;
-    char *theme;  /* name of the theme the user switched to; NULL: use options and config */
-    char *notice; /* message to show when the next screen opens */
-    char *wanted; /* a prompt that waits until a model is set up; NULL: none */
+    char *theme;    /* name of the theme the user switched to; NULL: use options and config */
+    char *notice;   /* message to show when the next screen opens */
+    char *wanted;   /* a prompt that waits until a model is set up; NULL: none */
     char *farewell; /* what to print when the terminal is the shell's again; NULL: nothing */
 
     struct screen next;

@@ -22,7 +22,7 @@ struct setup_plan {
     bool user_decides;                   /* the user decides about writes, whatever the recording says */
     const char *journal;                 /* journal file; NULL: a new one among the sessions */
     const struct journal_reader *resume; /* the lines already in that file; NULL: the file is new */
-    const char *session;                 /* id of the session that continues in its own journal; NULL: it gets a new one */
+    const char *session; /* id of the session that continues in its own journal; NULL: it gets a new one */
     const struct journal_reader *script; /* answers for the model if none is named; NULL: those of the recording */
     double speed;                        /* of a recorded model */
     /* Waits for MCP servers while running the loop. Returns 0 or the exit status. NULL: setup_open waits without a
