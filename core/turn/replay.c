@@ -48,8 +48,10 @@ static void note(struct recording *recording, const struct event *event)
     case EVENT_TURN_STARTED: {
         const struct event_thinking_info *thinking = event->turn_started.thinking;
         GROW(recording->turns, recording->turn_count, recording->turn_room);
+        /* Lines written by hand may lack the number; the scripted model counts such turns in the same way. */
+        int64_t number = event->turn > 0 ? event->turn : (int64_t)recording->turn_count + 1;
         recording->turns[recording->turn_count++] = (struct recorded_turn){
-            event->turn, event->seq, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
+            number, event->seq, xstrdup(event->turn_started.prompt ? event->turn_started.prompt : "")};
         if (thinking && recording->turn_count == 1)
             recording->thinking = thinking_level_from_name(thinking->level);
         break;

@@ -32,6 +32,23 @@ kt replay --headless --record x.jsonl r.jsonl
 refused "--execute"
 ok "the file is unchanged" test "$(cat r.jsonl | sha256sum)" = "$sum"
 
+begin "a hand-written recording of two turns"
+two=$source/fixtures/two-turns.jsonl
+kt replay "$two"
+ok "shows both" grep -q '^turn 2$' "$base/out"
+kt replay --execute --headless --approve allow --record r.jsonl "$two"
+ok "runs both: exit 0" is 0
+ok "with the prompt of the second" out '"turn":2,"type":"turn.started","prompt":"Make it two kinds of bread."'
+ok "and its answer" out '"type":"turn.finished","status":"done","text":"The list has white bread and rye bread."'
+ok "both turns write" test "$(grep -c '"type":"write.applied"' r.jsonl)" -eq 2
+kt replay --check --approve allow "$two"
+ok "--check agrees" is 0
+kt replay --check --workspace "$source/fixtures/two-turns" r.jsonl
+ok "the recording of the run agrees too" is 0
+sed '/rye/s/"old":"bread/"old":"cake/' "$two" >wrong.jsonl
+kt replay --execute --headless --approve allow --workspace "$source/fixtures/two-turns" wrong.jsonl
+ok "the second turn runs its own calls" out '"call":"c3","tool":"edit_file","outcome":"failure"'
+
 begin "errors of a tool"
 {
     printf '{"type":"session.started","v":1,"session":"s","tools":[{"name":"srv__x","description":"d","effect":"READ_ONLY","parameters":{"type":"object"}}]}\n'

@@ -16,7 +16,7 @@ enum exit_status {
 };
 
 /* The exit status after a turn that ended with this status (turn.finished). */
-static inline enum exit_status exit_status_of_turn(const char *turn_status)
+static inline int exit_status_of_turn(const char *turn_status)
 {
     if (strcmp(turn_status, "done") == 0)
         return STATUS_DONE;

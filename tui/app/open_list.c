@@ -32,6 +32,7 @@ static const struct {
     {"budget-ends", "a turn that reaches a limit"},
     {"programs", "programs in the background and their files"},
     {"duplicate-call", "the same call twice"},
+    {"two-turns", "two turns, written by hand"},
     {"oversized-output", "an output too long for the model"},
     {"reflection", "the model reviews its step"},
 };

@@ -166,14 +166,14 @@ static void turn_started(struct plain *plain, const struct event *event)
     plain->cost_usd = NAN;
     replace(&plain->answer, NULL);
     plain_gap(plain);
-    if (plain->past_turn) {
-        CLEANUP(free) char *label = xasprintf("turn %lld", (long long)event->turn);
+    plain->turns++;
+    if (plain->turns > 1) { /* lines written by hand have no number */
+        CLEANUP(free) char *label = xasprintf("turn %lld", (long long)(event->turn > 0 ? event->turn : plain->turns));
         plain_line(plain, 0, INK_DIM, label);
         plain_gap(plain);
     }
     plain_label(plain, INK_BOLD, "you");
     plain_paragraph(plain, INK_NONE, prompt ? prompt : "", GUTTER);
-    plain->past_turn = true;
 }
 
 static bool has_text(const char *text)

@@ -65,7 +65,7 @@ struct plain {
     char *answer;          /* text of the newest answer, to detect that the end repeats it */
     struct strbuf partial; /* of an answer that has not arrived as a whole */
     double cost_usd;       /* of the turn; NaN: unknown */
-    bool past_turn;        /* a turn was already printed */
+    int64_t turns;         /* shown so far */
 };
 
 /* plain.c */
