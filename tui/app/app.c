@@ -1,8 +1,9 @@
 /* The main loop of the workbench: draws frames, reads keys, handles signals, and switches between screens.
  *
- * Code that changes the state calls app_dirty. A frame is drawn at most every 33 ms, and only after app_dirty. An idle
- * program never wakes up. The only repeating timer is the clock on the screen: once a second, while a turn runs. A
- * message that expires and a new question each use a one-shot timer.
+ * Code that changes the state calls app_dirty. A frame is drawn at most every 33 ms, and only after app_dirty. Only
+ * what a key changes is drawn at once, if the last frame was cheap. An idle program never wakes up. The only repeating
+ * timer is the clock on the screen: once a second, while a turn runs. A message that expires and a new question each
+ * use a one-shot timer.
  *
  * The loop reads keys when they arrive, and reads all pending keys again right before it draws a frame. The user
  * pressed those keys before the frame, so they apply to the state that was on the screen. They cannot answer a question
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define FRAME_US      33000
+#define CHEAP_US      5000 /* a frame that takes less may follow each key */
 #define WORK_US       10000
 #define SECOND_US     1000000
 #define AGAIN_US      (2 * SECOND_US) /* a second Ctrl-C within this time quits */
@@ -51,6 +53,15 @@ void app_dirty(struct app *app)
         return;
     int64_t now = loop_now_us(app->loop), due = app->frame_us + FRAME_US;
     loop_timer_start(app->loop, &app->frame, due > now ? due : now, draw);
+}
+
+/* After a key: waiting for the next frame would be felt as a slow echo. */
+static void app_dirty_at_once(struct app *app)
+{
+    if (app->term && !app->leaving && app->frame_cost_us < CHEAP_US)
+        loop_timer_start(app->loop, &app->frame, loop_now_us(app->loop), draw);
+    else
+        app_dirty(app);
 }
 
 static void tick(struct loop_timer *timer)
@@ -133,7 +144,7 @@ static void keys_ready(void *data)
         stop(app, STATUS_HUNG_UP);
         return;
     }
-    app_dirty(app);
+    app_dirty_at_once(app);
 }
 
 static void draw(struct loop_timer *timer)
@@ -156,6 +167,7 @@ static void draw(struct loop_timer *timer)
         app_dirty(app);
         return;
     }
+    began_us = clock_system()->now_us(clock_system());
     app->ops->fill(app);
     more |= ui_work(app->ui, &app->view);
     term_size(app->term, &rows, &cols);
@@ -168,6 +180,7 @@ static void draw(struct loop_timer *timer)
     ui_render(app->ui, &app->view, &app->canvas);
     term_present(app->term, &app->canvas, ui_theme(app->ui));
     app->frame_us = loop_now_us(app->loop);
+    app->frame_cost_us = clock_system()->now_us(clock_system()) - began_us;
     ui_presented(app->ui, &app->view);
     watch_due(app);
     if (more)

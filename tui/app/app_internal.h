@@ -80,7 +80,8 @@ struct app {
     bool worked; /* a long piece of work ran since the last frame: paint the next frame before doing more */
     struct loop_timer frame, tick, said; /* said: a message expires */
     struct loop_task stop;
-    int64_t frame_us; /* time of the newest frame */
+    int64_t frame_us;      /* time of the newest frame */
+    int64_t frame_cost_us; /* what it took */
     int64_t interrupt_us;
     struct view view;
     struct strbuf stray_text;
