@@ -92,7 +92,7 @@ static void maybe_destroy(struct child *child)
         free(child);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_child_closed(uv_handle_t *handle)
 {
     struct child *child = handle->data;
     child->handles--;
@@ -101,7 +101,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void close_handle(void *handle)
 {
-    uv_close(handle, on_closed);
+    uv_close(handle, on_child_closed);
 }
 
 static void own_handle(struct child *child, void *handle)

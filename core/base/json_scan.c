@@ -14,7 +14,7 @@
 #include "utf8.h"
 
 /* The end of the text reads as NUL, which is right nowhere in JSON. */
-static inline char peek(const struct json_members *scan)
+static inline char summary(const struct json_members *scan)
 {
     return scan->at < scan->end ? *scan->at : '\0';
 }
@@ -50,7 +50,7 @@ static const char escapes[256] = {
 static bool scan_escape(struct json_members *scan)
 {
     scan->at++;
-    char c = peek(scan);
+    char c = summary(scan);
     if (c == 'u') {
         if (scan->end - scan->at < 5) {
             scan->at = scan->end;
@@ -100,7 +100,7 @@ static bool scan_string(struct json_members *scan, bool *escaped)
             high |= (unsigned char)*at++;
     special:
         scan->at = at;
-        char c = peek(scan);
+        char c = summary(scan);
         if (c == '"')
             break;
         if (c != '\\')
@@ -134,7 +134,7 @@ static bool scan_word(struct json_members *scan, const char *word, size_t len)
 
 static bool scan_scalar(struct json_members *scan, bool *escaped)
 {
-    switch (peek(scan)) {
+    switch (summary(scan)) {
     case '"':
         return scan_string(scan, escaped);
     case 't':
@@ -154,12 +154,12 @@ static bool scan_scalar(struct json_members *scan, bool *escaped)
 /* A name and its colon, up to where the value begins. */
 static bool scan_name(struct json_members *scan, bool *escaped, bool *spaced)
 {
-    if (peek(scan) != '"')
+    if (summary(scan) != '"')
         return fail(scan, "a name in quotes is missing");
     if (!scan_string(scan, escaped))
         return false;
     *spaced |= skip_space(scan);
-    if (peek(scan) != ':')
+    if (summary(scan) != ':')
         return fail(scan, "a colon is missing");
     scan->at++;
     *spaced |= skip_space(scan);
@@ -173,7 +173,7 @@ static bool scan_container(struct json_members *scan, bool *spaced)
     int depth = 0;
     bool escaped = false; /* of no interest in here */
     for (;;) {
-        char c = peek(scan);
+        char c = summary(scan);
         bool empty = false;
         if (c == '{' || c == '[') {
             if (depth == scan->depth)
@@ -181,7 +181,7 @@ static bool scan_container(struct json_members *scan, bool *spaced)
             closers[depth++] = c == '{' ? '}' : ']';
             scan->at++;
             *spaced |= skip_space(scan);
-            empty = peek(scan) == closers[depth - 1];
+            empty = summary(scan) == closers[depth - 1];
             if (!empty) {
                 if (c == '{' && !scan_name(scan, &escaped, spaced))
                     return false;
@@ -195,13 +195,13 @@ static bool scan_container(struct json_members *scan, bool *spaced)
             if (!empty)
                 *spaced |= skip_space(scan);
             empty = false;
-            if (peek(scan) != closers[depth - 1])
+            if (summary(scan) != closers[depth - 1])
                 break;
             scan->at++;
             if (--depth == 0)
                 return true;
         }
-        if (peek(scan) != ',')
+        if (summary(scan) != ',')
             return fail(scan, "a comma is missing");
         scan->at++;
         *spaced |= skip_space(scan);
@@ -212,7 +212,7 @@ static bool scan_container(struct json_members *scan, bool *spaced)
 
 static bool scan_value(struct json_members *scan, bool *escaped, bool *spaced)
 {
-    char c = peek(scan);
+    char c = summary(scan);
     return c == '{' || c == '[' ? scan_container(scan, spaced) : scan_scalar(scan, escaped);
 }
 
@@ -234,7 +234,7 @@ void json_items_begin(struct json_members *scan, const char *text, size_t len)
 {
     json_members_begin(scan, text, len);
     skip_space(scan);
-    if (peek(scan) == '[') {
+    if (summary(scan) == '[') {
         scan->closer = ']';
         scan->at++;
     }
@@ -254,7 +254,7 @@ static int scan_finish(struct json_members *scan)
 static bool scan_key(struct json_members *scan, struct json_member *member)
 {
     const char *from = scan->at;
-    if (peek(scan) != '"' || !scan_string(scan, &member->key_escaped)) {
+    if (summary(scan) != '"' || !scan_string(scan, &member->key_escaped)) {
         if (scan->at == from)
             fail(scan, "a name in quotes is missing");
         return false;
@@ -262,7 +262,7 @@ static bool scan_key(struct json_members *scan, struct json_member *member)
     member->key = from + 1;
     member->key_len = (size_t)(scan->at - member->key) - 1;
     skip_space(scan);
-    if (peek(scan) != ':')
+    if (summary(scan) != ':')
         return fail(scan, "a colon is missing");
     scan->at++;
     skip_space(scan);
@@ -273,7 +273,7 @@ int json_members_next(struct json_members *scan, struct json_member *member)
 {
     skip_space(scan);
     if (!scan->closer) {
-        if (peek(scan) != '{') {
+        if (summary(scan) != '{') {
             fail(scan, "an object is missing");
             return -1;
         }
@@ -281,10 +281,10 @@ int json_members_next(struct json_members *scan, struct json_member *member)
         scan->at++;
         skip_space(scan);
     }
-    if (peek(scan) == scan->closer)
+    if (summary(scan) == scan->closer)
         return scan_finish(scan);
     if (scan->began) {
-        if (peek(scan) != ',') {
+        if (summary(scan) != ',') {
             fail(scan, "a comma is missing");
             return -1;
         }

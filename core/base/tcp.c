@@ -126,7 +126,7 @@ static struct tcp *new_tcp(struct loop *loop, const struct tcp_events *events)
     return tcp;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_tcp_closed(uv_handle_t *handle)
 {
     struct tcp *tcp = handle->data;
     loop_count_dying(tcp->loop, -1);
@@ -139,7 +139,7 @@ void tcp_free(struct tcp *tcp)
         return;
     tcp->freed = true;
     loop_count_dying(tcp->loop, 1);
-    uv_close((uv_handle_t *)&tcp->handle, on_closed);
+    uv_close((uv_handle_t *)&tcp->handle, on_tcp_closed);
 }
 
 struct tcp *tcp_accept(struct tcp_listener *listener, const struct tcp_events *events)
@@ -156,7 +156,7 @@ struct tcp *tcp_accept(struct tcp_listener *listener, const struct tcp_events *e
     return tcp;
 }
 
-static void on_connected(uv_connect_t *request, int status)
+static void on_tcp_connected(uv_connect_t *request, int status)
 {
     struct tcp *tcp = CONTAINER_OF(request, struct tcp, connecting);
     if (tcp->freed)
@@ -172,7 +172,7 @@ struct tcp *tcp_connect(struct loop *loop, const struct address *address, uint16
     struct sockaddr_storage to;
     struct tcp *tcp = new_tcp(loop, events);
     address_to_socket(address, port, &to);
-    int failed = uv_tcp_connect(&tcp->connecting, &tcp->handle, (const struct sockaddr *)&to, on_connected);
+    int failed = uv_tcp_connect(&tcp->connecting, &tcp->handle, (const struct sockaddr *)&to, on_tcp_connected);
     if (!failed)
         return tcp;
     tcp_free(tcp);
@@ -245,7 +245,7 @@ size_t tcp_unwritten(const struct tcp *tcp)
     return uv_stream_get_write_queue_size((const uv_stream_t *)&tcp->handle);
 }
 
-static void on_ended(uv_shutdown_t *request, int status)
+static void on_tcp_ended(uv_shutdown_t *request, int status)
 {
     (void)request;
     (void)status; /* reading reports a side that is gone */
@@ -256,7 +256,7 @@ void tcp_end(struct tcp *tcp)
     if (tcp->freed || tcp->ended)
         return;
     tcp->ended = true;
-    uv_shutdown(&tcp->ending, (uv_stream_t *)&tcp->handle, on_ended);
+    uv_shutdown(&tcp->ending, (uv_stream_t *)&tcp->handle, on_tcp_ended);
 }
 
 /* ---- names ---- */

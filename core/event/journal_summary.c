@@ -21,7 +21,7 @@
 #define WIDER      4
 
 struct look {
-    struct journal_summary *peek;
+    struct journal_summary *summary;
     int fd;
     size_t len;
     bool first;              /* the next line must be session.started */
@@ -36,9 +36,9 @@ static void set(char **place, const char *text)
     *place = xstrdup(text);
 }
 
-static void set_model(struct journal_summary *peek, const struct event_model_info *model)
+static void set_model(struct journal_summary *summary, const struct event_model_info *model)
 {
-    set(&peek->model, model ? model->name : NULL);
+    set(&summary->model, model ? model->name : NULL);
 }
 
 static bool redoes(const struct look *look, const struct event *event)
@@ -49,44 +49,44 @@ static bool redoes(const struct look *look, const struct event *event)
 
 static void take(struct look *look, const struct event *event)
 {
-    struct journal_summary *peek = look->peek;
+    struct journal_summary *summary = look->summary;
     bool again;
     enum event_verdict verdict;
-    if (event->turn > peek->turns)
-        peek->turns = event->turn;
+    if (event->turn > summary->turns)
+        summary->turns = event->turn;
     switch (event->type) {
     case EVENT_SESSION_STARTED:
-        set(&peek->workspace, event->session_started.workspace);
-        set_model(peek, event->session_started.model);
+        set(&summary->workspace, event->session_started.workspace);
+        set_model(summary, event->session_started.model);
         break;
     case EVENT_TURN_STARTED:
-        if (!*peek->prompt)
-            set(&peek->prompt, event->turn_started.prompt);
-        peek->turns += event->turn <= 0;
-        peek->under_way = true;
-        peek->waits = false;
+        if (!*summary->prompt)
+            set(&summary->prompt, event->turn_started.prompt);
+        summary->turns += event->turn <= 0;
+        summary->under_way = true;
+        summary->waits = false;
         break;
     case EVENT_MODEL_REQUESTED:
     case EVENT_MODEL_RESPONDED:
     case EVENT_MODEL_DELTA:
     case EVENT_TOOL_STARTED:
     case EVENT_TOOL_OUTPUT:
-        peek->under_way = true; /* the window at the end may show only this of a long turn */
+        summary->under_way = true; /* the window at the end may show only this of a long turn */
         break;
     case EVENT_WRITE_PROPOSED:
-        peek->under_way = peek->waits = true;
+        summary->under_way = summary->waits = true;
         break;
     case EVENT_WRITE_DECIDED:
         verdict = event_verdict(event->write_decided.decision, event->write_decided.by);
-        peek->approved += verdict == VERDICT_APPROVED;
-        peek->denied += verdict == VERDICT_DENIED;
-        peek->waits = false;
+        summary->approved += verdict == VERDICT_APPROVED;
+        summary->denied += verdict == VERDICT_DENIED;
+        summary->waits = false;
         break;
     case EVENT_TOOL_FINISHED:
-        peek->waits = false;
+        summary->waits = false;
         break;
     case EVENT_WRITE_APPLIED:
-        peek->writes++;
+        summary->writes++;
         break;
     case EVENT_CHECKPOINT_SAVED:
         if (!event->checkpoint_saved.call && event->checkpoint_saved.checkpoint)
@@ -95,14 +95,14 @@ static void take(struct look *look, const struct event *event)
     case EVENT_WRITE_UNDONE:
     case EVENT_WRITE_REDONE:
         again = redoes(look, event);
-        peek->undone += again ? -(peek->undone > 0) : 1;
+        summary->undone += again ? -(summary->undone > 0) : 1;
         break;
     case EVENT_SESSION_NAMED:
-        set(&peek->name, event->session_named.name);
+        set(&summary->name, event->session_named.name);
         break;
     case EVENT_TURN_FINISHED:
-        set(&peek->ended, event->turn_finished.status);
-        peek->under_way = peek->waits = false;
+        set(&summary->ended, event->turn_finished.status);
+        summary->under_way = summary->waits = false;
         break;
     default:
         break;
@@ -141,7 +141,7 @@ static int take_line(struct look *look, const char *line, size_t len, bool ended
     } else if (look->first) {
         return -1;
     } else {
-        look->peek->broken |= ended;
+        look->summary->broken |= ended;
     }
     look->first = false;
     return 0;
@@ -170,12 +170,12 @@ static int take_lines(struct look *look, const struct strbuf *text, bool inside,
 /* Resets the summary; a wider window reads everything again. */
 static void begin_summary(struct look *look)
 {
-    journal_summary_release(look->peek);
-    *look->peek = (struct journal_summary){.prompt = xstrdup(""),
-                                           .name = xstrdup(""),
-                                           .workspace = xstrdup(""),
-                                           .model = xstrdup(""),
-                                           .ended = xstrdup("")};
+    journal_summary_release(look->summary);
+    *look->summary = (struct journal_summary){.prompt = xstrdup(""),
+                                              .name = xstrdup(""),
+                                              .workspace = xstrdup(""),
+                                              .model = xstrdup(""),
+                                              .ended = xstrdup("")};
     look->first = true;
     hash_map_release(&look->by_undo);
 }
@@ -187,7 +187,7 @@ static int look_at_head(struct look *look, struct strbuf *text, size_t *head, st
         begin_summary(look);
         if (read_at(look, 0, want, text, err) || take_lines(look, text, false, want == look->len, head, err))
             return -1;
-        if (want == look->len || window >= WINDOW_MAX || (*look->peek->prompt && !look->first))
+        if (want == look->len || window >= WINDOW_MAX || (*look->summary->prompt && !look->first))
             break;
     }
     return look->first ? err_set(err, "it does not begin with a complete line") : 0;
@@ -204,40 +204,40 @@ static int look_at_tail(struct look *look, struct strbuf *text, size_t head, str
         newline = memchr(text->buf, '\n', text->len);
     } while (from > head && window < WINDOW_MAX && (window *= WIDER) &&
              (!newline || newline + 1 == text->buf + text->len));
-    look->peek->all = from == head;
-    look->peek->waits &= look->peek->all; /* an answer may be in the unread part */
+    look->summary->all = from == head;
+    look->summary->waits &= look->summary->all; /* an answer may be in the unread part */
     return take_lines(look, text, from > head, true, &taken, err);
 }
 
-int journal_summary_read(struct journal_summary *peek, const char *path, struct err *err)
+int journal_summary_read(struct journal_summary *summary, const char *path, struct err *err)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     size_t head = 0;
-    *peek = (struct journal_summary){0};
+    *summary = (struct journal_summary){0};
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_set_errno(err, errno, "cannot open '%s'", path);
     if (!S_ISREG(st.st_mode))
         return err_set(err, "not a regular file");
-    struct look look = {.peek = peek, .fd = fd, .len = (size_t)st.st_size};
+    struct look look = {.summary = summary, .fd = fd, .len = (size_t)st.st_size};
     int status =
         look_at_head(&look, &text, &head, err) || (head < look.len && look_at_tail(&look, &text, head, err)) ? -1 : 0;
     hash_map_release(&look.by_undo);
     if (status < 0) {
-        journal_summary_release(peek);
+        journal_summary_release(summary);
         return -1;
     }
-    peek->all |= head >= look.len;
+    summary->all |= head >= look.len;
     return 0;
 }
 
-void journal_summary_release(struct journal_summary *peek)
+void journal_summary_release(struct journal_summary *summary)
 {
-    free(peek->prompt);
-    free(peek->name);
-    free(peek->workspace);
-    free(peek->model);
-    free(peek->ended);
-    *peek = (struct journal_summary){0};
+    free(summary->prompt);
+    free(summary->name);
+    free(summary->workspace);
+    free(summary->model);
+    free(summary->ended);
+    *summary = (struct journal_summary){0};
 }

@@ -25,10 +25,10 @@ struct journal_summary {
 };
 
 /* Returns -1 and the reason if the file cannot be read or does not begin as a journal. */
-int journal_summary_read(struct journal_summary *peek, const char *path, struct err *err) CHECKED;
-void journal_summary_release(struct journal_summary *peek);
+int journal_summary_read(struct journal_summary *summary, const char *path, struct err *err) CHECKED;
+void journal_summary_release(struct journal_summary *summary);
 
-static inline void journal_summary_cleanup(struct journal_summary *peek)
+static inline void journal_summary_cleanup(struct journal_summary *summary)
 {
-    journal_summary_release(peek);
+    journal_summary_release(summary);
 }

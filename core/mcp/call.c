@@ -324,7 +324,7 @@ static const char *argument(const struct mcp_call *call, const char *name)
 static void read_files(struct mcp_call *call, struct beneath *root)
 {
     const struct json *arguments = call->run->arguments;
-    const struct mcp_form *form = &call->tool->form;
+    const struct mcp_file_arguments *form = &call->tool->form;
     const char *cwd = server_of(call)->spec->cwd;
     const struct json *content = form->content ? json_get(arguments, form->content) : NULL;
     enum mcp_form_kind kind = mcp_form_of_call(form, arguments);
@@ -476,7 +476,7 @@ static void replace_path(struct strbuf *text, const struct mcp_call *call, const
 static char *approved_arguments(const struct mcp_call *call, const char *content)
 {
     const struct change_set *approved = call->run->approved;
-    const struct mcp_form *form = &call->tool->form;
+    const struct mcp_file_arguments *form = &call->tool->form;
     struct strbuf text = STRBUF_INIT;
     json_write(&text, call->run->arguments, JSON_COMPACT);
     if (approved->count > 0)

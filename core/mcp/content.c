@@ -314,7 +314,7 @@ void mcp_preview_name(struct strbuf *out, struct beneath *root, const struct jso
     json_each (argument, arguments) {
         struct err err = ERR_INIT;
         struct stat st;
-        bool named = mcp_form_names_path(argument->key);
+        bool named = mcp_file_arguments_name_path(argument->key);
         if (count == NAMED_MAX || !may_be_path(argument, named))
             continue;
         CLEANUP(free) char *path = clean_path(root, argument->text, cwd, &err);

@@ -67,7 +67,7 @@ static void digest_shape(const struct json *offer, char out[HASH_SHA256_HEX])
     hash_sha256(text.buf, text.len, out);
 }
 
-static struct mcp_form mcp_form_of(const char *tool, const struct json *schema);
+static struct mcp_file_arguments mcp_form_of(const char *tool, const struct json *schema);
 
 static void look_at_schema(struct mcp_tool *tool, const struct json *schema)
 {
@@ -115,7 +115,7 @@ static void fill_tool(struct mcp_tool *tool, const struct json *offer)
     free(tool->parameters);
     free(tool->resource);
     tool->resource = NULL;
-    tool->form = (struct mcp_form){0};
+    tool->form = (struct mcp_file_arguments){0};
     tool->resource_keys[0] = NULL;
     tool->description = describe(offer);
     tool->left_out = refuse_offer(offer, schema);
@@ -505,13 +505,13 @@ static bool takes_only(const struct json *schema, const char *name)
     return true;
 }
 
-static struct mcp_form mcp_form_of(const char *tool, const struct json *schema)
+static struct mcp_file_arguments mcp_form_of(const char *tool, const struct json *schema)
 {
     static const char *const moving[] = {"move", "rename"}, *const appending[] = {"append"};
     static const char *const writing[] = {"write", "create", "save", "put", "overwrite"};
-    struct mcp_form form = {.path = first_taken(schema, paths, COUNT_OF(paths), "string"),
-                            .content = first_taken(schema, contents, COUNT_OF(contents), "string"),
-                            .dry_run = first_taken(schema, switches, COUNT_OF(switches), "boolean")};
+    struct mcp_file_arguments form = {.path = first_taken(schema, paths, COUNT_OF(paths), "string"),
+                                      .content = first_taken(schema, contents, COUNT_OF(contents), "string"),
+                                      .dry_run = first_taken(schema, switches, COUNT_OF(switches), "boolean")};
     form.elsewhere = first_taken(schema, places, COUNT_OF(places), "string") != NULL;
     if (form.elsewhere) {
         form.path = NULL;
@@ -538,7 +538,7 @@ static bool is_text(const struct json *arguments, const char *name)
     return value && value->type == JSON_STRING;
 }
 
-enum mcp_form_kind mcp_form_of_call(const struct mcp_form *form, const struct json *arguments)
+enum mcp_form_kind mcp_form_of_call(const struct mcp_file_arguments *form, const struct json *arguments)
 {
     const char *mode = json_str(json_get(arguments, "mode"), ""),
                *encoding = json_str(json_get(arguments, "encoding"), "");
@@ -557,7 +557,7 @@ enum mcp_form_kind mcp_form_of_call(const struct mcp_form *form, const struct js
     return appends ? MCP_FORM_APPENDS : form->kind;
 }
 
-bool mcp_form_names_path(const char *argument)
+bool mcp_file_arguments_name_path(const char *argument)
 {
     bool found = strcmp(argument, "source") == 0 || strcmp(argument, "destination") == 0;
     for (size_t i = 0; i < COUNT_OF(paths); i++)

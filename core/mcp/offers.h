@@ -33,7 +33,7 @@ enum mcp_form_kind {
 };
 
 /* Names of arguments; NULL if absent. */
-struct mcp_form {
+struct mcp_file_arguments {
     enum mcp_form_kind kind;
     const char *path, *target, *content;
     const char *dry_run; /* a switch for a dry run */
@@ -41,9 +41,9 @@ struct mcp_form {
 };
 
 /* The form of one call: the arguments may change that of the tool. */
-enum mcp_form_kind mcp_form_of_call(const struct mcp_form *form, const struct json *arguments);
+enum mcp_form_kind mcp_form_of_call(const struct mcp_file_arguments *form, const struct json *arguments);
 /* Returns true if the name of the argument says that it is a path. */
-bool mcp_form_names_path(const char *argument);
+bool mcp_file_arguments_name_path(const char *argument);
 
 /* ---- names ----
  *

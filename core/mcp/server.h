@@ -25,12 +25,12 @@ struct mcp_tool {
     struct mcp_class class, claimed;
     char *resource; /* "file:{path}" */
     const char *resource_keys[2];
-    struct mcp_form form;  /* of its arguments */
-    bool registered;       /* the session has it */
-    bool gone;             /* the server no longer offers it */
-    struct mcp_tool *heir; /* the tool as now offered, if it changed: the next turn has it; NULL: unchanged */
-    unsigned seen;         /* number of the listing that last had it */
-    char *asked_call;      /* the call whose change set was proposed last… */
+    struct mcp_file_arguments form; /* of its arguments */
+    bool registered;                /* the session has it */
+    bool gone;                      /* the server no longer offers it */
+    struct mcp_tool *heir;          /* the tool as now offered, if it changed: the next turn has it; NULL: unchanged */
+    unsigned seen;                  /* number of the listing that last had it */
+    char *asked_call;               /* the call whose change set was proposed last… */
     char asked_digest[HASH_SHA256_HEX]; /* …and its digest */
 };
 

@@ -260,14 +260,14 @@ static void run_curl(struct http *http, curl_socket_t socket, int events)
 /* Reports a socket with an error as readable. Data from before the error is still there, and the read then returns the
  * error. If this reported an error, curl would look at neither. libuv stops watching such a socket, so this watches it
  * again for the rest. */
-static void on_ready(uv_poll_t *poll, int status, int events)
+static void on_http_ready(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = poll->data;
     int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-    LOOP_CALL("socket", on_ready,
+    LOOP_CALL("socket", on_http_ready,
               run_curl(watch->http, watch->socket, status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : what));
     if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* the loop frees it later */
-        uv_poll_start(poll, watch->events, on_ready);
+        uv_poll_start(poll, watch->events, on_http_ready);
 }
 
 static void free_watch(uv_handle_t *handle)
@@ -298,10 +298,10 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
         curl.multi_assign(http->multi, socket, watch);
     }
     watch->events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&watch->poll, watch->events, on_ready) ? -1 : 0;
+    return uv_poll_start(&watch->poll, watch->events, on_http_ready) ? -1 : 0;
 }
 
-static void on_timer(struct loop_timer *timer)
+static void on_http_timer(struct loop_timer *timer)
 {
     struct http *http = CONTAINER_OF(timer, struct http, timer);
     run_curl(http, CURL_SOCKET_TIMEOUT, 0);
@@ -314,7 +314,7 @@ static int on_timeout(CURLM *multi, long ms, void *user)
     if (ms < 0)
         loop_timer_stop(http->loop, &http->timer);
     else
-        loop_timer_start(http->loop, &http->timer, loop_now_us(http->loop) + (int64_t)ms * 1000, on_timer);
+        loop_timer_start(http->loop, &http->timer, loop_now_us(http->loop) + (int64_t)ms * 1000, on_http_timer);
     return 0;
 }
 

@@ -503,7 +503,7 @@ static void on_task(struct loop_task *task)
     deliver(CONTAINER_OF(task, struct scripted, task));
 }
 
-static void on_timer(struct loop_timer *timer);
+static void on_scripted_timer(struct loop_timer *timer);
 
 /* Spreads the pieces evenly. The answer itself comes at the end of its time, after the last piece. */
 static void arm(struct scripted *self)
@@ -511,10 +511,10 @@ static void arm(struct scripted *self)
     double share =
         self->piece_next < self->piece_count ? (double)(self->piece_next + 1) / (double)(self->piece_count + 1) : 1.0;
     int64_t due = self->start_us + (int64_t)((double)self->length_us * share);
-    loop_timer_start(self->loop, &self->timer, due, on_timer);
+    loop_timer_start(self->loop, &self->timer, due, on_scripted_timer);
 }
 
-static void on_timer(struct loop_timer *timer)
+static void on_scripted_timer(struct loop_timer *timer)
 {
     struct scripted *self = CONTAINER_OF(timer, struct scripted, timer);
     if (self->piece_next >= self->piece_count) {

@@ -211,7 +211,7 @@ static bool is_intermediate(const char *text, size_t len)
     return len >= sizeof(begins) && memcmp(text, begins, sizeof(begins) - 1) == 0;
 }
 
-static bool on_line(void *user, const char *text, size_t len)
+static bool on_box_line(void *user, const char *text, size_t len)
 {
     struct box *box = user;
     if (!box->noting && is_intermediate(text, len))
@@ -258,7 +258,7 @@ static void receive_first(struct box *box, const char *bytes, size_t len)
         json_write(&text, layers, JSON_COMPACT);
     box->layers = text.len ? strbuf_detach(&text, NULL) : xstrdup("{}");
     loop_timer_stop(box->loop, &box->limit);
-    lines_feed(&box->lines, bytes + used, len - used, on_line, box);
+    lines_feed(&box->lines, bytes + used, len - used, on_box_line, box);
     box->listener.ready(box->listener.user, box, first.ready);
 }
 
@@ -267,7 +267,7 @@ static void receive(struct box *box, const char *bytes, size_t len)
     bool asked = box->pending, noting = box->noting;
     if (!asked && !noting)
         box->ignored += len;
-    lines_feed(&box->lines, bytes, len, on_line, box);
+    lines_feed(&box->lines, bytes, len, on_box_line, box);
     if (box->channel.received)
         box->channel.received(&box->channel, bytes, len);
     else if (asked && !box->pending && box->listener.idle)

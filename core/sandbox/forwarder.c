@@ -248,7 +248,7 @@ static void open_link(struct link *link)
     tcp_pause(link->inside, false);
 }
 
-static void on_connected(void *data, int code)
+static void on_forwarder_connected(void *data, int code)
 {
     struct link *link = data;
     if (!code) {
@@ -262,7 +262,7 @@ static void on_connected(void *data, int code)
 /* Checks every address and connects to the checked one, without resolving the name again. */
 static void try_next(struct link *link, const char *last)
 {
-    const struct tcp_events events = {.connected = on_connected,
+    const struct tcp_events events = {.connected = on_forwarder_connected,
                                       .received = on_outside_received,
                                       .drained = on_outside_drained,
                                       .failed = on_outside_failed,
@@ -483,7 +483,7 @@ static void accept_waiting(void)
             ;
 }
 
-static void on_ready(void *data)
+static void on_forwarder_ready(void *data)
 {
     while (accept_one(data))
         ;
@@ -505,7 +505,7 @@ int forwarder_listen(struct forwarder *forwarder, int take_fd, struct err *err)
         close(take_fd);
         return err_set(err, "the forwarder is already listening");
     }
-    forwarder->socket = tcp_listen(forwarder->loop, take_fd, on_ready, forwarder, err);
+    forwarder->socket = tcp_listen(forwarder->loop, take_fd, on_forwarder_ready, forwarder, err);
     return forwarder->socket ? 0 : -1;
 }
 

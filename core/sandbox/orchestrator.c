@@ -232,7 +232,7 @@ static void after_step(struct orchestration *run)
         end(run, false, xasprintf("no result after %zu steps", count));
 }
 
-static void on_script_done(void *user, struct script_result *take_result)
+static void on_orchestrator_script_done(void *user, struct script_result *take_result)
 {
     struct orchestration *run = user;
     struct script_result *result = &last_attempt(run)->result;
@@ -262,10 +262,10 @@ static void run_script(struct orchestration *run)
         .emitter = options->emitter,
     };
     run->script = script_run_start(options->loop, box_channel(run->box), &request,
-                                   &(struct script_listener){.done = on_script_done, .user = run});
+                                   &(struct script_listener){.done = on_orchestrator_script_done, .user = run});
 }
 
-static void on_box(void *user, struct box *box, const char *why)
+static void on_orchestrator_box(void *user, struct box *box, const char *why)
 {
     struct orchestration *run = user;
     run->ticket = NULL;
@@ -316,7 +316,7 @@ void orchestrator_script(struct orchestration *run, const struct authored *autho
     if (run->box)
         run_script(run);
     else
-        run->ticket = pool_take(run->options.pool, on_box, run);
+        run->ticket = pool_take(run->options.pool, on_orchestrator_box, run);
 }
 
 void orchestrator_cancel(struct orchestration *run)

@@ -214,7 +214,7 @@ static void start_failed(struct pool *pool, const char *why)
     pool_changed(pool);
 }
 
-static void on_ready(void *user, struct box *box, const struct json *ready)
+static void on_pool_ready(void *user, struct box *box, const struct json *ready)
 {
     struct slot *slot = user;
     struct pool *pool = slot->pool;
@@ -262,7 +262,7 @@ static void start_one(struct pool *pool)
     if (slot->lives_there)
         spec.workspace = slot->room;
     if (slot->room) {
-        struct box_listener listener = {.ready = on_ready, .gone = on_gone, .idle = slot_idle, .user = slot};
+        struct box_listener listener = {.ready = on_pool_ready, .gone = on_gone, .idle = slot_idle, .user = slot};
         slot->box = pool->options.start(pool->loop, &spec, name, &listener, &err);
     }
     if (!slot->box) {

@@ -80,7 +80,7 @@ void output_lines_add(struct output_lines *lines, const char *text, size_t len)
         size_t part = (size_t)((newline ? newline : stop) - text);
         bool cr = newline && part && text[part - 1] == '\r';
         strbuf_add(&lines->partial, text, cr ? part - 1 : part);
-        if (newline || lines->partial.len > SESSION_LINE_BYTES_MAX) {
+        if (newline || lines->partial.len > OUTPUT_LINE_BYTES_MAX) {
             end_line(lines);
             trim(lines);
         }
@@ -154,21 +154,21 @@ struct line_range output_lines_take(struct output_lines *lines, size_t limit, st
 
 /* ---- waiting for output ---- */
 
-int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms)
+int64_t output_yield_ms(int64_t said_ms, int64_t otherwise_ms)
 {
     return said_ms > 0 ? said_ms : otherwise_ms;
 }
 
 void output_wait_begin(struct output_wait *waiter, int64_t now_us, int64_t yield_ms, size_t limit)
 {
-    int64_t most = yield_ms < SESSION_YIELD_MAX_MS ? yield_ms : SESSION_YIELD_MAX_MS;
+    int64_t most = yield_ms < OUTPUT_YIELD_MAX_MS ? yield_ms : OUTPUT_YIELD_MAX_MS;
     *waiter = (struct output_wait){.limit = limit, .until_us = yield_ms > 0 ? now_us + most * 1000 : 0};
     strbuf_init(&waiter->seen.output);
 }
 
 static void finish_look(struct output_wait *waiter, struct output_lines *lines)
 {
-    struct session_seen *seen = &waiter->seen;
+    struct output_seen *seen = &waiter->seen;
     bool all = seen->window.next == lines->base + lines->count;
     seen->exited = lines->exited;
     seen->exit_code = lines->exit_code;
@@ -181,11 +181,11 @@ static void finish_look(struct output_wait *waiter, struct output_lines *lines)
 }
 
 /* Collects the complete lines since the previous look. Returns true if the wait is over: the program exited, fell
- * silent for SESSION_SETTLE_MS, printed SESSION_SEEN_BYTES, or the time is up. Only then is the unfinished last line
+ * silent for OUTPUT_SETTLE_MS, printed OUTPUT_SEEN_BYTES, or the time is up. Only then is the unfinished last line
  * added; adding it earlier would return the same text twice. */
 bool output_wait_look(struct output_wait *waiter, struct output_lines *lines, int64_t now_us)
 {
-    struct session_seen *seen = &waiter->seen;
+    struct output_seen *seen = &waiter->seen;
     size_t before = seen->output.len;
     bool first = !waiter->any;
     /* After the end no further look follows, so take all that is left. */
@@ -199,8 +199,8 @@ bool output_wait_look(struct output_wait *waiter, struct output_lines *lines, in
         seen->window.offset = window.offset;
     seen->window.next = window.next;
     if (fresh)
-        waiter->quiet_us = now_us + SESSION_SETTLE_MS * 1000;
-    if (!lines->exited && seen->output.len < SESSION_SEEN_BYTES && !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
+        waiter->quiet_us = now_us + OUTPUT_SETTLE_MS * 1000;
+    if (!lines->exited && seen->output.len < OUTPUT_SEEN_BYTES && !(waiter->quiet_us && now_us >= waiter->quiet_us) &&
         !(waiter->until_us && now_us >= waiter->until_us))
         return false;
     finish_look(waiter, lines);

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OUTPUT_LINES_MAX       20000u             /* lines retained */
-#define OUTPUT_LINES_BYTES     ((size_t)32 << 20) /* of all lines; the oldest are dropped, however few remain */
-#define SESSION_LINE_BYTES_MAX ((size_t)1 << 20)  /* a longer line is split */
+#define OUTPUT_LINES_MAX      20000u             /* lines retained */
+#define OUTPUT_LINES_BYTES    ((size_t)32 << 20) /* of all lines; the oldest are dropped, however few remain */
+#define OUTPUT_LINE_BYTES_MAX ((size_t)1 << 20)  /* a longer line is split */
 
 struct session_line;
 
@@ -49,17 +49,17 @@ struct line_range output_lines_take(struct output_lines *lines, size_t limit, st
 
 /* ---- waiting for output ---- */
 
-#define SESSION_EXEC_YIELD_MS 1000      /* how long to wait for output after a start */
-#define SESSION_IO_YIELD_MS   400       /* after input */
-#define SESSION_POLL_LINES    40        /* lines per poll */
-#define SESSION_YIELD_MAX_MS  INT32_MAX /* upper bound of any requested wait */
-#define SESSION_POLL_MS       50        /* between looks */
-#define SESSION_SETTLE_MS     75        /* silence that ends a wait: the program has printed what it had to print */
-#define SESSION_KEPT_S        1800      /* how long a finished program's output is kept for a later poll */
-#define SESSION_SEEN_BYTES    ((size_t)1 << 20) /* a wait ends after this much output: the next poll gets the rest */
+#define OUTPUT_EXEC_YIELD_MS 1000      /* how long to wait for output after a start */
+#define OUTPUT_IO_YIELD_MS   400       /* after input */
+#define OUTPUT_POLL_LINES    40        /* lines per poll */
+#define OUTPUT_YIELD_MAX_MS  INT32_MAX /* upper bound of any requested wait */
+#define OUTPUT_POLL_MS       50        /* between looks */
+#define OUTPUT_SETTLE_MS     75        /* silence that ends a wait: the program has printed what it had to print */
+#define OUTPUT_KEPT_S        1800      /* how long a finished program's output is kept for a later poll */
+#define OUTPUT_SEEN_BYTES    ((size_t)1 << 20) /* a wait ends after this much output: the next poll gets the rest */
 
 /* The output that arrived during a wait. */
-struct session_seen {
+struct output_seen {
     struct strbuf output; /* each text once, as printed; without the last newline */
     struct line_range window;
     bool exited;
@@ -67,14 +67,14 @@ struct session_seen {
 };
 
 /* The requested wait, or the other one if the request is zero or negative. */
-int64_t session_yield_ms(int64_t said_ms, int64_t otherwise_ms);
+int64_t output_yield_ms(int64_t said_ms, int64_t otherwise_ms);
 
 /* The state of a wait, without its timer: the caller looks at certain times and passes the time. */
 struct output_wait {
     int64_t until_us, quiet_us; /* 0: not set */
     size_t limit, added;
     bool any;
-    struct session_seen seen;
+    struct output_seen seen;
 };
 void output_wait_begin(struct output_wait *waiter, int64_t now_us, int64_t yield_ms, size_t limit);
 /* Takes the output so far; returns true if the wait is over. */

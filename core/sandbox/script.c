@@ -129,7 +129,7 @@ static void finish_closed(struct script_run *run, const char *error)
     run->channel->ops->close(run->channel);
 }
 
-static void on_timer(struct loop_timer *timer)
+static void on_script_timer(struct loop_timer *timer)
 {
     finish_closed(CONTAINER_OF(timer, struct script_run, timer), "Timed out waiting for container response");
 }
@@ -281,7 +281,7 @@ static void tell_in_time(struct script_run *run, enum wire_type type, const stru
 }
 
 /* Handles one line of the stream. Returns false if the caller must not look at what follows, now or ever. */
-static bool on_line(void *user, const char *text, size_t len)
+static bool on_script_line(void *user, const char *text, size_t len)
 {
     struct script_run *run = user;
     struct wire_event event;
@@ -320,7 +320,7 @@ static size_t room_left(const struct script_run *run)
 static size_t feed(struct script_run *run, const char *bytes, size_t len)
 {
     size_t within = len < room_left(run) ? len : room_left(run);
-    size_t used = lines_feed(&run->lines, bytes, within, on_line, run);
+    size_t used = lines_feed(&run->lines, bytes, within, on_script_line, run);
     run->result.output_bytes += used;
     report_item(run);
     if (run->over || run->held || used == len)
@@ -347,7 +347,7 @@ static void on_received(struct channel *channel, const char *bytes, size_t len)
         put_aside(run, bytes + used, len - used);
 }
 
-static void on_ended(struct channel *channel)
+static void on_script_ended(struct channel *channel)
 {
     struct script_run *run = channel->listener;
     run->ended = true;
@@ -440,10 +440,11 @@ struct script_run *script_run_start(struct loop *loop, struct channel *channel, 
     run->id_len = strlen(run->result.execution_id);
     run->started_us = loop_now_us(loop);
     channel->received = on_received;
-    channel->ended = on_ended;
+    channel->ended = on_script_ended;
     channel->listener = run;
     loop_timer_start(loop, &run->timer,
-                     run->started_us + (int64_t)((wait_s < LONGEST_WAIT_S ? wait_s : LONGEST_WAIT_S) * 1e6), on_timer);
+                     run->started_us + (int64_t)((wait_s < LONGEST_WAIT_S ? wait_s : LONGEST_WAIT_S) * 1e6),
+                     on_script_timer);
 
     CLEANUP(strbuf) struct strbuf line = STRBUF_INIT;
     script_request_write(&line, request, run->result.execution_id);

@@ -188,7 +188,7 @@ static bool time_runs(const struct bounded_call *call)
     return false;
 }
 
-static void on_timer(struct loop_timer *timer);
+static void on_bounded_timer(struct loop_timer *timer);
 
 static void set_timer(struct bounded_call *call)
 {
@@ -197,7 +197,7 @@ static void set_timer(struct bounded_call *call)
         return;
     }
     int64_t left_us = call->due_us - hold_now(call);
-    loop_timer_start(call->loop, &call->timer, loop_now_us(call->loop) + (left_us > 0 ? left_us : 0), on_timer);
+    loop_timer_start(call->loop, &call->timer, loop_now_us(call->loop) + (left_us > 0 ? left_us : 0), on_bounded_timer);
 }
 
 static void enter(struct bounded_call *call, enum phase phase)
@@ -326,7 +326,7 @@ static bool has_begun(struct bounded_call *call)
     return true;
 }
 
-static void on_timer(struct loop_timer *timer)
+static void on_bounded_timer(struct loop_timer *timer)
 {
     struct bounded_call *call = CALL_OF(timer, timer);
     bool begun = has_begun(call);

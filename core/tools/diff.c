@@ -128,7 +128,8 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void 
     return 0;
 }
 
-static int on_line(const git_diff_delta *delta, const git_diff_hunk *ignored, const git_diff_line *line, void *payload)
+static int on_diff_line(const git_diff_delta *delta, const git_diff_hunk *ignored, const git_diff_line *line,
+                        void *payload)
 {
     (void)delta;
     (void)ignored;
@@ -285,7 +286,7 @@ struct diff *diff_new(const char *path, const char *old, size_t old_len, const c
     if (too_much(diff, old, old_len, new, new_len))
         return diff;
     struct hunk_collector collector = {.diff = diff};
-    if (git.diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_line,
+    if (git.diff_buffers(old, old_len, path, new, new_len, path, &options, on_file, on_binary, on_hunk, on_diff_line,
                          &collector) < 0) {
         const git_error *why = git.error_last();
         err_set(err, "cannot diff %s: %s", path, why && why->message ? why->message : "unknown reason");

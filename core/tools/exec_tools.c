@@ -46,7 +46,8 @@ static void add_output(struct exec_call *call, struct json_writer *w, const stru
     if (call->printed.kept[0].spilled)
         spool_write(&call->printed.kept[0], w, "output", "", LONG_TEXT_ROOM);
     else
-        long_text_add(w, "output", "", output->text, output->len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
+        output_limit_add_text(w, "output", "", output->text, output->len, LONG_TEXT_ROOM, run->env,
+                              run->tool->spec.name);
 }
 
 static bool is_about_length(const char *key)

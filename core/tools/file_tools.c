@@ -176,7 +176,7 @@ static void add_content(struct json_writer *w, const struct collected_file *file
     } else if (*room < CONTENT_WORTH) {
         json_add_bool(w, "not_shown", true);
     } else {
-        long_text_add(w, "content", "", file->content, file->len, *room, run->env, run->tool->spec.name);
+        output_limit_add_text(w, "content", "", file->content, file->len, *room, run->env, run->tool->spec.name);
         *room -= w->out->len - before < *room ? w->out->len - before : *room;
     }
 }
@@ -447,9 +447,10 @@ static void write_loaded(struct runtime_job *job, const struct loaded *loaded, c
     if (*to)
         json_add_str(&w, "to", to);
     else if (loaded->output) /* long, and not stored again */
-        long_text_add_cut(&w, "content", "", bytes->buf, bytes->len, LONG_TEXT_ROOM, bytes->len, loaded->output);
+        output_limit_add_cut(&w, "content", "", bytes->buf, bytes->len, LONG_TEXT_ROOM, bytes->len, loaded->output);
     else if (mime_is_text(loaded->mime))
-        long_text_add(&w, "content", "", bytes->buf, bytes->len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
+        output_limit_add_text(&w, "content", "", bytes->buf, bytes->len, LONG_TEXT_ROOM, run->env,
+                              run->tool->spec.name);
     else
         json_add_bool(&w, "binary", true);
     json_close(&w, '}');

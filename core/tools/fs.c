@@ -46,7 +46,7 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
     struct stat st;
     json_open(w, NULL, '{');
     json_add_str(w, "name", name);
-    size_t cost = page_cost(name, strlen(name));
+    size_t cost = output_limit_cost(name, strlen(name));
     if (!utf8_valid(name, strlen(name)))
         json_add_bool(w, "lossy", true); /* so a call cannot name it */
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -55,7 +55,7 @@ static size_t write_entry(struct json_writer *w, int folder, const char *name)
         ssize_t len = S_ISLNK(st.st_mode) ? readlinkat(folder, name, target, sizeof(target)) : -1;
         if (len >= 0) {
             json_add_strn(w, "target", target, (size_t)len);
-            cost += page_cost(target, (size_t)len);
+            cost += output_limit_cost(target, (size_t)len);
         }
         if (S_ISREG(st.st_mode))
             json_add_int(w, "size", st.st_size);
@@ -134,7 +134,7 @@ static void list_dir(struct tool_run *run, struct tool_reply *reply)
     json_add_str(&w, "path", path);
     json_add_int(&w, "total", (int64_t)names.count);
     json_open(&w, "entries", '[');
-    size_t cost = 0, room = page_room(path);
+    size_t cost = 0, room = output_limit_room(path);
     while (next < names.count && next - first < PAGE_ENTRIES && cost < room)
         cost += write_entry(&w, fd, names.items[next++]);
     json_close(&w, ']');
@@ -175,7 +175,7 @@ static bool take_line(struct page *page, const struct line *line, int64_t limit)
 {
     if ((int64_t)page->count >= limit)
         return false;
-    size_t cost = page_cost(line->text, line->len) + 2;
+    size_t cost = output_limit_cost(line->text, line->len) + 2;
     if (line->len == line->full && cost <= page->room) {
         add_text(page, line->text, line->len);
         page->room -= cost;
@@ -341,7 +341,7 @@ static void read_file(struct tool_run *run, struct tool_reply *reply)
     CLEANUP(page)
     struct page page = {
         .entries = STRBUF_INIT,
-        .room = page_room(path),
+        .room = output_limit_room(path),
         .first_line = byte < 0 ? from_line : 0,
         .next_byte = -1,
         .total_lines = -1,

@@ -292,21 +292,21 @@ static void output_cut(struct strbuf *out, const struct json *output)
 #define MARGIN   600 /* for the members around the entries */
 #define ROOM_MIN 1000
 
-size_t page_cost(const char *text, size_t len)
+size_t output_limit_cost(const char *text, size_t len)
 {
     return json_str_length(text, len, JSON_PYTHON);
 }
 
-size_t page_room(const char *about)
+size_t output_limit_room(const char *about)
 {
-    size_t taken = page_cost(about, strlen(about)) + MARGIN;
+    size_t taken = output_limit_cost(about, strlen(about)) + MARGIN;
     return taken + ROOM_MIN < OUTPUT_LIMIT_INLINE_MAX ? OUTPUT_LIMIT_INLINE_MAX - taken : ROOM_MIN;
 }
 
 size_t page_fitting(const char *text, size_t len, size_t room)
 {
     for (;;) {
-        size_t cost = page_cost(text, len);
+        size_t cost = output_limit_cost(text, len);
         if (cost <= room || len <= 4)
             return len;
         size_t less = len * room / cost;
@@ -335,7 +335,7 @@ static void shorten(struct strbuf *shown, const char *text, size_t len, size_t r
         size_t max = fits + (most - fits + 1) / 2;
         strbuf_reset(shown);
         window_text(shown, text, len, max);
-        if (page_cost(shown->buf, shown->len) <= room)
+        if (output_limit_cost(shown->buf, shown->len) <= room)
             fits = max;
         else
             most = max - 1;
@@ -344,8 +344,8 @@ static void shorten(struct strbuf *shown, const char *text, size_t len, size_t r
     window_text(shown, text, len, fits);
 }
 
-void long_text_add_cut(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
-                       size_t room, uint64_t total, const struct artifact *kept)
+void output_limit_add_cut(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
+                          size_t room, uint64_t total, const struct artifact *kept)
 {
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     CLEANUP(free) char *truncated = xasprintf("%struncated", prefix), *bytes = xasprintf("%stotal_bytes", prefix);
@@ -359,10 +359,10 @@ void long_text_add_cut(struct json_writer *w, const char *key, const char *prefi
     }
 }
 
-void long_text_add(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
-                   size_t room, const struct tool_env *env, const char *tool)
+void output_limit_add_text(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
+                           size_t room, const struct tool_env *env, const char *tool)
 {
-    if (len <= room && page_cost(text, len) <= room) {
+    if (len <= room && output_limit_cost(text, len) <= room) {
         json_add_strn(w, key, text, len);
         return;
     }
@@ -370,6 +370,6 @@ void long_text_add(struct json_writer *w, const char *key, const char *prefix, c
     utf8_scrub(&whole, text, len);
     struct artifact *kept =
         env->artifacts ? artifact_store_put(env->artifacts, env->session, tool, whole.buf, whole.len) : NULL;
-    long_text_add_cut(w, key, prefix, text, len, room, len, kept);
+    output_limit_add_cut(w, key, prefix, text, len, room, len, kept);
     artifact_free(kept);
 }

@@ -51,9 +51,9 @@ char *output_sentence(const char *text);
 #define PAGE_ENTRIES 200 /* as many as output_limit_write keeps */
 
 /* Characters that a text takes when the limit is measured, with its quotes. */
-size_t page_cost(const char *text, size_t len);
+size_t output_limit_cost(const char *text, size_t len);
 /* Characters left for the entries of an answer that also repeats `about` (a path, a pattern). */
-size_t page_room(const char *about);
+size_t output_limit_room(const char *about);
 /* Bytes of the longest beginning of the text that costs at most `room`; ends between characters, and is at least
  * one. */
 size_t page_fitting(const char *text, size_t len, size_t room);
@@ -66,11 +66,11 @@ struct tool_env;
 
 #define LONG_TEXT_ROOM 9000 /* characters of an answer for printed text; 3,000 of the limit are left for the rest */
 
-/* Adds the text as member `key`. If it takes more than `room` characters (as page_cost counts), it is shortened in
- * the middle, and "<prefix>truncated", "<prefix>total_bytes" and "<prefix>artifact" are added. The artifact is for
+/* Adds the text as member `key`. If it takes more than `room` characters (as output_limit_cost counts), it is shortened
+ * in the middle, and "<prefix>truncated", "<prefix>total_bytes" and "<prefix>artifact" are added. The artifact is for
  * read_file; it is missing if it cannot be stored. Blocks. */
-void long_text_add(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
-                   size_t room, const struct tool_env *env, const char *tool);
+void output_limit_add_text(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
+                           size_t room, const struct tool_env *env, const char *tool);
 /* The same for the beginning and the end of a text of `total` bytes, longer than the room. `kept` NULL: not stored. */
-void long_text_add_cut(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
-                       size_t room, uint64_t total, const struct artifact *kept);
+void output_limit_add_cut(struct json_writer *w, const char *key, const char *prefix, const char *text, size_t len,
+                          size_t room, uint64_t total, const struct artifact *kept);

@@ -97,7 +97,7 @@ static void finish_asking(struct script_call *call)
     finish(call, &reply);
 }
 
-static void on_script_done(void *user, struct script_result *take_result)
+static void on_script_tool_script_done(void *user, struct script_result *take_result)
 {
     struct script_call *call = user;
     struct script_result *result = take_result;
@@ -129,7 +129,7 @@ static double time_left_s(const struct script_call *call, double *named_s)
     return own_s < turn_s ? own_s : turn_s;
 }
 
-static void on_box(void *user, struct box *box, const char *why)
+static void on_script_tool_box(void *user, struct box *box, const char *why)
 {
     struct script_call *call = user;
     const struct json *script = json_get(call->run->arguments, "script");
@@ -171,7 +171,7 @@ static void on_box(void *user, struct box *box, const char *why)
         .call = call->run->call,
     };
     call->script = script_run_start(call->run->env->loop, box_channel(box), &request,
-                                    &(struct script_listener){.done = on_script_done, .user = call});
+                                    &(struct script_listener){.done = on_script_tool_script_done, .user = call});
 }
 
 static void waited_too_long(struct loop_timer *timer)
@@ -191,7 +191,7 @@ static void say_waiting(struct loop_timer *timer)
 static void wait_for_box(struct script_call *call)
 {
     loop_timer_start(call->run->env->loop, &call->timer, call->started_us + SAY_WAITING_US, say_waiting);
-    call->ticket = pool_take(call->pool, on_box, call);
+    call->ticket = pool_take(call->pool, on_script_tool_box, call);
 }
 
 /* ---- files ---- */

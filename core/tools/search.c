@@ -217,7 +217,7 @@ static void add_match(struct search *search, const char *path, int64_t number, c
         return;
     CLEANUP(strbuf) struct strbuf shown = STRBUF_INIT;
     shown_text(&shown, text, len, at);
-    size_t cost = page_cost(path, strlen(path)) + page_cost(shown.buf, shown.len) + 45;
+    size_t cost = output_limit_cost(path, strlen(path)) + output_limit_cost(shown.buf, shown.len) + 45;
     if (search->shown == search->most || (search->shown > 0 && cost > search->room)) {
         search->full = true;
         return;
@@ -332,7 +332,7 @@ static bool prepare(struct search *search, struct tool_reply *reply)
     search->most = json_int(json_get(arguments, "max"), PAGE_ENTRIES);
     if (search->most < 1 || search->most > PAGE_ENTRIES)
         search->most = search->most < 1 ? 1 : PAGE_ENTRIES;
-    search->room = page_room(text);
+    search->room = output_limit_room(text);
     return true;
 }
 

@@ -128,7 +128,7 @@ static int write_skill(struct strbuf *out, const struct tool_run *run, const str
     json_add_str(&w, "description", skill->description);
     json_add_str(&w, "file", file);
     if (mime_is_text(mime))
-        long_text_add(&w, "text", "", text.buf, text.len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
+        output_limit_add_text(&w, "text", "", text.buf, text.len, LONG_TEXT_ROOM, run->env, run->tool->spec.name);
     else
         json_add_str(&w, "binary", mime);
     json_close(&w, '}');

@@ -96,19 +96,19 @@ void spool_write(struct spool *spool, struct json_writer *w, const char *key, co
 {
     const struct tool_run *run = spool->run;
     if (!spool->spilled) {
-        long_text_add(w, key, prefix, spool->head.buf, spool->head.len, room, run->env, run->tool->spec.name);
+        output_limit_add_text(w, key, prefix, spool->head.buf, spool->head.len, room, run->env, run->tool->spec.name);
         return;
     }
     uint64_t total = bytes_in_all(spool);
     struct artifact *kept = end_file(spool);
     strbuf_add(&spool->head, spool->tail.buf, spool->tail.len);
-    long_text_add_cut(w, key, prefix, spool->head.buf, spool->head.len, room, total, kept);
+    output_limit_add_cut(w, key, prefix, spool->head.buf, spool->head.len, room, total, kept);
     artifact_free(kept);
 }
 
 size_t spool_cost(const struct spool *spool)
 {
-    return spool->spilled ? SIZE_MAX : page_cost(spool->head.buf, spool->head.len);
+    return spool->spilled ? SIZE_MAX : output_limit_cost(spool->head.buf, spool->head.len);
 }
 
 void spool_release(struct spool *spool)

@@ -29,9 +29,11 @@ struct spool {
 
 void spool_init(struct spool *spool, const struct tool_run *run);
 void spool_add(struct spool *spool, const char *bytes, size_t len);
-/* Adds the output as member `key`, and the members of long_text_add if not all of it is shown. Call it once; blocks. */
+/* Adds the output as member `key`, and the members of output_limit_add_text if not all of it is shown. Call it once;
+ * blocks. */
 void spool_write(struct spool *spool, struct json_writer *w, const char *key, const char *prefix, size_t room);
-/* Characters of the whole output in an answer, as page_cost counts; for a long one any number that is too large. */
+/* Characters of the whole output in an answer, as output_limit_cost counts; for a long one any number that is too
+ * large. */
 size_t spool_cost(const struct spool *spool);
 /* Removes an artifact that no answer names. */
 void spool_release(struct spool *spool);

@@ -646,7 +646,7 @@ static bool recall_messages(struct turn *turn, const struct event_context_compac
     return true;
 }
 
-void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted)
+void resume_compacted(struct turn *turn, const struct event_context_compacted *compacted)
 {
     if (!recall_messages(turn, compacted))
         return;

@@ -282,7 +282,7 @@ struct engine *engine_resume(const struct engine_config *config, struct journal 
             changed = event.model_changed.model->as ? xstrdup(event.model_changed.model->as) : NULL;
         }
         if (engine->left)
-            turn_recall(engine->left, &event);
+            resume_apply(engine->left, &event);
         arena_reset(&arena);
     }
     resume_model(engine, changed);

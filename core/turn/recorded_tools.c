@@ -280,7 +280,7 @@ static int recorded_tool_for(struct recording *recording, struct registry *regis
     return (there ? registry_replace : registry_add)(registry, &recorded->tool, err);
 }
 
-int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
+int recorded_tools_add(struct recording *recording, struct registry *registry, bool scripts, struct err *err)
 {
     recording->scripts = scripts;
     for (size_t i = 0; i < recording->tools.count; i++)

@@ -33,13 +33,13 @@ int recording_decisions(const struct recording *recording, struct rules *rules, 
 /* Adds a stand-in for each recorded tool that the registry lacks. With `scripts` it also replaces tools that run
  * programs (`real_time`), for a replay that cannot run any. They live as long as the recording, and repeat the
  * recorded events of scripts. */
-int recording_stand_ins(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;
+int recorded_tools_add(struct recording *recording, struct registry *registry, bool scripts, struct err *err) CHECKED;
 /* The number of calls that stand-ins have answered so far. */
 size_t recording_answered(const struct recording *recording);
 /* Why the run could not repeat this call's proposal: the recording lacks a part of it. NULL: it could. */
 const char *recording_lost(const struct recording *recording, const char *call);
 /* A source that adds and removes tools as in the recording, each before the first turn that had them. Owned by the
- * recording; call after recording_stand_ins. */
+ * recording; call after recorded_tools_add. */
 struct tool_source *recording_tools(struct recording *recording);
 /* A source that repeats the undos and redos of the recording, each before the request that followed it. Owned by the
  * recording. */
@@ -111,7 +111,7 @@ struct recording {
     struct recorded_undo *undos;
     size_t undo_count, undo_room, undo_next;
     struct undo_source undo_source;
-    bool scripts;                             /* see recording_stand_ins */
+    bool scripts;                             /* see recorded_tools_add */
     const struct event_budget_values *limits; /* of the first turn that has some, as raised */
     int64_t limits_turn;
     enum thinking_level thinking;

@@ -1,6 +1,6 @@
 /* Rebuilds a turn that a recording left unfinished, and continues it: after a fork or a crash.
  *
- * turn_recall applies the events one by one to a turn that does not run. At the end it knows what the running turn
+ * resume_apply applies the events one by one to a turn that does not run. At the end it knows what the running turn
  * knew: the messages from turn.prepared on with every answer and outcome, the used budget, which calls are duplicates
  * and which tools are blocked. Two things are in no event and stay unknown: what a call had cited, and what a
  * reflection cost.
@@ -23,7 +23,7 @@ static struct turn_call *find_call(struct turn *turn, const char *id)
     return NULL;
 }
 
-static void recall_prompt(struct turn *turn, const char *after)
+static void resume_prompt(struct turn *turn, const char *after)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     const char *text = json_str(event_leaf(&arena, after), NULL);
@@ -38,13 +38,13 @@ static void recall_prompt(struct turn *turn, const char *after)
         }
 }
 
-static void recall_edit(struct turn *turn, const struct event_edited *edited)
+static void resume_edit(struct turn *turn, const struct event_edited *edited)
 {
     struct turn_call *call = find_call(turn, edited->call);
     if (!edited->what || !edited->after)
         return;
     if (strcmp(edited->what, edit_what_name(EDIT_PROMPT)) == 0) {
-        recall_prompt(turn, edited->after);
+        resume_prompt(turn, edited->after);
     } else if (call && call->message && strcmp(edited->what, edit_what_name(EDIT_RESULT)) == 0) {
         free(call->message);
         call->message = xstrdup(edited->after);
@@ -52,7 +52,7 @@ static void recall_edit(struct turn *turn, const struct event_edited *edited)
     }
 }
 
-static void recall_limits(struct turn *turn, const struct event_budget_values *values)
+static void resume_limits(struct turn *turn, const struct event_budget_values *values)
 {
     struct budget_limits limits = turn->config->limits;
     budget_limits_from_event(&limits, values);
@@ -62,7 +62,7 @@ static void recall_limits(struct turn *turn, const struct event_budget_values *v
         budget_set_limits(&turn->budget, &limits);
 }
 
-static void recall_prepared(struct turn *turn, const struct event_turn_prepared *prepared)
+static void resume_prepared(struct turn *turn, const struct event_turn_prepared *prepared)
 {
     message_list_release(&turn->messages);
     message_list_init(&turn->messages);
@@ -79,7 +79,7 @@ static void recall_prepared(struct turn *turn, const struct event_turn_prepared 
     turn->left.prepared = turn->messages.count > 0;
 }
 
-static void recall_calls(struct turn *turn, struct message *message, const struct event_tool_request_list *calls)
+static void resume_calls(struct turn *turn, struct message *message, const struct event_tool_request_list *calls)
 {
     turn->calls = calls->count ? xcalloc(calls->count, sizeof(*turn->calls)) : NULL;
     for (size_t i = 0; i < calls->count; i++) {
@@ -94,7 +94,7 @@ static void recall_calls(struct turn *turn, struct message *message, const struc
     }
 }
 
-static void recall_answer(struct turn *turn, const struct event_model_responded *answer)
+static void resume_answer(struct turn *turn, const struct event_model_responded *answer)
 {
     const char *text = answer->text ? answer->text : "";
     struct usage usage = usage_from_event(answer->usage);
@@ -104,7 +104,7 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
     struct message *message = message_list_add(&turn->messages, ROLE_ASSISTANT, text);
     message->opaque = answer->opaque ? xstrdup(answer->opaque) : NULL;
     strbuf_reset(&turn->partial);
-    recall_calls(turn, message, &answer->tool_calls);
+    resume_calls(turn, message, &answer->tool_calls);
     turn->step = answer->step > turn->step ? (int)answer->step : turn->step + 1;
     turn->tally.context_seen = usage.input;
     turn->tally.usage.input += usage.input;
@@ -123,7 +123,7 @@ static void recall_answer(struct turn *turn, const struct event_model_responded 
     turn->left.final = turn->call_count == 0 && !(answer->stop && strcmp(answer->stop, MODEL_PAUSED) == 0);
 }
 
-static void recall_started(struct turn *turn, const struct event_tool_started *started)
+static void resume_started(struct turn *turn, const struct event_tool_started *started)
 {
     CLEANUP(arena) struct arena arena = ARENA_INIT;
     struct turn_call *call = find_call(turn, started->call);
@@ -165,7 +165,7 @@ static int limit_of(const struct turn *turn, const struct turn_call *call, const
                : -1;
 }
 
-static void recall_finished(struct turn *turn, const struct event_tool_finished *finished)
+static void resume_finished(struct turn *turn, const struct event_tool_finished *finished)
 {
     struct turn_call *call = find_call(turn, finished->call);
     CLEANUP(outcome) struct outcome outcome = {0};
@@ -182,7 +182,7 @@ static void recall_finished(struct turn *turn, const struct event_tool_finished 
     give_message(call, &outcome);
 }
 
-static void recall_reflection(struct turn *turn, const struct event_reflection *reflection)
+static void resume_reflection(struct turn *turn, const struct event_reflection *reflection)
 {
     turn_calls_reported(turn);
     if (turn->budget.clock)
@@ -194,21 +194,21 @@ static void recall_reflection(struct turn *turn, const struct event_reflection *
     turn->left.answered = false;
 }
 
-static void recall_used(struct turn *turn, const struct event_budget_values *used)
+static void resume_used(struct turn *turn, const struct event_budget_values *used)
 {
     if (used && used->wall_ms >= 0 && used->wall_ms < 1e15)
         turn->left.wall_us = (int64_t)used->wall_ms * 1000;
 }
 
-void turn_recall(struct turn *turn, const struct event *event)
+void resume_apply(struct turn *turn, const struct event *event)
 {
     int key;
     switch (event->type) {
     case EVENT_BUDGET_OPENED:
-        recall_limits(turn, event->budget_opened.limits);
+        resume_limits(turn, event->budget_opened.limits);
         break;
     case EVENT_BUDGET_CHARGED:
-        recall_used(turn, event->budget_charged.used);
+        resume_used(turn, event->budget_charged.used);
         break;
     case EVENT_BUDGET_WARNED:
         key = event->budget_warned.key ? budget_key_from_name(event->budget_warned.key) : -1;
@@ -216,15 +216,15 @@ void turn_recall(struct turn *turn, const struct event *event)
             turn->budget.warned[key] = true;
         break;
     case EVENT_TURN_PREPARED:
-        recall_prepared(turn, &event->turn_prepared);
+        resume_prepared(turn, &event->turn_prepared);
         break;
     case EVENT_EDITED:
-        recall_edit(turn, &event->edited);
+        resume_edit(turn, &event->edited);
         break;
     case EVENT_CONTEXT_COMPACTED:
         turn_calls_reported(turn);
         turn->left.answered = false;
-        turn_recall_compacted(turn, &event->context_compacted);
+        resume_compacted(turn, &event->context_compacted);
         break;
     case EVENT_MODEL_REQUESTED:
         turn_calls_reported(turn);
@@ -238,20 +238,20 @@ void turn_recall(struct turn *turn, const struct event *event)
         break;
     case EVENT_MODEL_RESPONDED:
         turn_calls_reported(turn);
-        recall_answer(turn, &event->model_responded);
+        resume_answer(turn, &event->model_responded);
         break;
     case EVENT_WRITE_UNDONE:
     case EVENT_WRITE_REDONE:
         tally_forget_calls(&turn->tally);
         break;
     case EVENT_TOOL_STARTED:
-        recall_started(turn, &event->tool_started);
+        resume_started(turn, &event->tool_started);
         break;
     case EVENT_TOOL_FINISHED:
-        recall_finished(turn, &event->tool_finished);
+        resume_finished(turn, &event->tool_finished);
         break;
     case EVENT_REFLECTION:
-        recall_reflection(turn, &event->reflection);
+        resume_reflection(turn, &event->reflection);
         break;
     default:
         break;

@@ -269,11 +269,11 @@ struct compacted {
 };
 bool turn_make_smaller(struct turn *turn, struct compacted *done);
 void turn_tell_compacted(struct turn *turn, int step, struct compacted *take_done);
-void turn_recall_compacted(struct turn *turn, const struct event_context_compacted *compacted);
+void resume_compacted(struct turn *turn, const struct event_context_compacted *compacted);
 
 /* resume.c */
 /* Applies a recorded event of this turn to its state. */
-void turn_recall(struct turn *turn, const struct event *event);
+void resume_apply(struct turn *turn, const struct event *event);
 /* Continues the turn: calls that the recording left open get the outcome "not run", then it asks the model. */
 void resume_turn(struct turn *turn);
 /* Completes the messages of a turn that will not continue. */

@@ -138,7 +138,7 @@ static void drop_expired(struct exec *exec)
     int64_t now = loop_now_us(exec->loop);
     for (struct exec_entry *entry = exec->entries, *next; entry; entry = next) {
         next = entry->next;
-        if (entry->ended_us && !entry->waiting && now - entry->ended_us >= SESSION_KEPT_S * INT64_C(1000000))
+        if (entry->ended_us && !entry->waiting && now - entry->ended_us >= OUTPUT_KEPT_S * INT64_C(1000000))
             drop_entry(entry);
     }
 }
@@ -234,7 +234,7 @@ static void add_end(struct json_writer *w, const struct process_end *end, const 
 }
 
 /* Turns a look at a session into the answer. A session that has ended is freed with it. */
-static void on_seen(void *user, struct session_seen *seen)
+static void on_seen(void *user, struct output_seen *seen)
 {
     struct call *call = user;
     struct exec_entry *entry = call->entry;
@@ -260,9 +260,9 @@ static void on_seen(void *user, struct session_seen *seen)
 
 static void look_now(struct call *call)
 {
-    struct session_seen seen = {.exited = running_program_exited(call->entry->session)};
+    struct output_seen seen = {.exited = running_program_exited(call->entry->session)};
     strbuf_init(&seen.output);
-    seen.window = running_program_poll(call->entry->session, seen.exited ? 0 : SESSION_POLL_LINES, &seen.output);
+    seen.window = running_program_poll(call->entry->session, seen.exited ? 0 : OUTPUT_POLL_LINES, &seen.output);
     on_seen(call, &seen);
     strbuf_release(&seen.output);
 }
@@ -272,7 +272,7 @@ static void look_later(struct call *call, struct exec_entry *entry, int64_t yiel
     call->entry = entry;
     entry->waiting = call;
     if (yield_ms > 0)
-        running_program_wait(entry->session, yield_ms, SESSION_POLL_LINES, on_seen, call);
+        running_program_wait(entry->session, yield_ms, OUTPUT_POLL_LINES, on_seen, call);
     else
         look_now(call);
 }
@@ -288,7 +288,7 @@ static void answer_killed(struct call *call, const char *id, const char *status)
     answer(call);
 }
 
-static void on_ended(void *user)
+static void on_exec_ended(void *user)
 {
     struct exec_entry *entry = user;
     struct exec *exec = entry->exec;
@@ -330,7 +330,7 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
     struct program_spec own = *spec;
     own.prints = (struct program_prints){.record = {&entry->printed, &entry->printed}};
     entry->exec = exec;
-    entry->session = running_program_start(exec->options.programs, ws, &own, on_ended, entry, err);
+    entry->session = running_program_start(exec->options.programs, ws, &own, on_exec_ended, entry, err);
     if (!entry->session) {
         free(entry);
         return -1;
@@ -347,7 +347,7 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
                                                                .cwd = request->cwd,
                                                                .tty = request->tty}});
     int64_t yield =
-        request->background && request->yield_ms <= 0 ? 0 : session_yield_ms(request->yield_ms, SESSION_EXEC_YIELD_MS);
+        request->background && request->yield_ms <= 0 ? 0 : output_yield_ms(request->yield_ms, OUTPUT_EXEC_YIELD_MS);
     look_later(new_call(exec, done, user), entry, yield);
     return 0;
 }

@@ -64,7 +64,7 @@ static struct host *find_host(struct program_network *network, const struct forw
 
 /* Records the host before any byte goes out, so that the journal has it even if Keyturn crashes. The forwarder never
  * has more hosts than fit here. */
-static void on_connected(void *user, const struct forwarder_connection *connection)
+static void on_program_network_connected(void *user, const struct forwarder_connection *connection)
 {
     struct program_network *network = user;
     bool first = !find_host(network, connection);
@@ -75,7 +75,7 @@ static void on_connected(void *user, const struct forwarder_connection *connecti
         record(network, connection->host, connection->port, 0);
 }
 
-static void on_closed(void *user, const struct forwarder_connection *connection)
+static void on_program_network_closed(void *user, const struct forwarder_connection *connection)
 {
     struct program_network *network = user;
     struct host *host = find_host(network, connection);
@@ -122,9 +122,10 @@ struct program_network *program_network_new(struct programs *programs, const cha
     struct program_network *network = xcalloc(1, sizeof(*network));
     network->programs = programs;
     network->call = call ? xstrdup(call) : NULL;
-    network->forwarder =
-        forwarder_new(programs->loop, &programs->network,
-                      &(struct forwarder_listener){.connected = on_connected, .closed = on_closed, .user = network});
+    network->forwarder = forwarder_new(programs->loop, &programs->network,
+                                       &(struct forwarder_listener){.connected = on_program_network_connected,
+                                                                    .closed = on_program_network_closed,
+                                                                    .user = network});
     if (!programs->engine->program->control && open_door(network, vector, err)) {
         program_network_free(network);
         return NULL;

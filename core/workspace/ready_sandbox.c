@@ -73,15 +73,15 @@ void ready_sandbox_free(struct ready_sandbox *ready)
 
 /* ---- making one ---- */
 
-static void on_timer(struct loop_timer *timer);
+static void on_ready_sandbox_timer(struct loop_timer *timer);
 
 static void prepare_in(struct ready_sandbox *ready, int64_t ms)
 {
     struct loop *loop = ready->programs->loop;
-    loop_timer_start(loop, &ready->timer, loop_now_us(loop) + ms * 1000, on_timer);
+    loop_timer_start(loop, &ready->timer, loop_now_us(loop) + ms * 1000, on_ready_sandbox_timer);
 }
 
-static void on_ended(void *user, const struct process_end *end)
+static void on_ready_sandbox_ended(void *user, const struct process_end *end)
 {
     struct ready_sandbox *ready = user;
     (void)end;
@@ -119,7 +119,7 @@ static bool disk_is_full(struct workspace *ws)
 
 static void start(struct ready_sandbox *ready)
 {
-    static const struct process_ops ops = {.ended = on_ended};
+    static const struct process_ops ops = {.ended = on_ready_sandbox_ended};
     struct err err = ERR_INIT;
     struct programs *programs = ready->programs;
     struct program_room room = {.cwd = xstrdup("."), .env = xcalloc(1, sizeof(char *))};
@@ -141,7 +141,7 @@ static void start(struct ready_sandbox *ready)
         drop(ready); /* the next program starts cold, and says why it cannot */
 }
 
-static void on_timer(struct loop_timer *timer)
+static void on_ready_sandbox_timer(struct loop_timer *timer)
 {
     struct ready_sandbox *ready = CONTAINER_OF(timer, struct ready_sandbox, timer);
     if (!ready->process && !memory_is_short() && !disk_is_full(ready->ws))

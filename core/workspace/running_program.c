@@ -16,7 +16,7 @@ struct running_program {
     char id[40];
     struct loop_timer look;
     struct output_wait waiter;
-    void (*waited)(void *user, struct session_seen *seen);
+    void (*waited)(void *user, struct output_seen *seen);
     void *waited_user;
     bool closed, tty;
 };
@@ -32,11 +32,11 @@ static void look_at_output(struct running_program *session)
     if (!session->waited)
         return;
     if (!output_wait_look(&session->waiter, &session->lines, loop_now_us(loop))) {
-        loop_timer_start(loop, &session->look, loop_now_us(loop) + SESSION_POLL_MS * 1000, on_look);
+        loop_timer_start(loop, &session->look, loop_now_us(loop) + OUTPUT_POLL_MS * 1000, on_look);
         return;
     }
     struct output_wait waiter = session->waiter;
-    void (*waited)(void *user, struct session_seen *seen) = session->waited;
+    void (*waited)(void *user, struct output_seen *seen) = session->waited;
     session->waited = NULL;
     loop_timer_stop(loop, &session->look);
     waited(session->waited_user, &waiter.seen);
@@ -49,7 +49,7 @@ static void on_look(struct loop_timer *timer)
 }
 
 void running_program_wait(struct running_program *session, int64_t yield_ms, size_t limit,
-                          void (*done)(void *user, struct session_seen *seen), void *user)
+                          void (*done)(void *user, struct output_seen *seen), void *user)
 {
     struct loop *loop = session->programs->loop;
     if (session->waited)

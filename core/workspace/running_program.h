@@ -55,6 +55,6 @@ void running_program_free(struct running_program *session);
 /* Looks until the session has ended, has printed something and is quiet, has printed much, or `yield_ms` have
  * passed. 0: until it has printed something and is quiet. Only one wait at a time. */
 void running_program_wait(struct running_program *session, int64_t yield_ms, size_t limit,
-                          void (*done)(void *user, struct session_seen *seen), void *user);
+                          void (*done)(void *user, struct output_seen *seen), void *user);
 /* Cancels the wait. The next wait returns the output that was not returned yet. */
 void running_program_wait_end(struct running_program *session);

@@ -283,7 +283,7 @@ static void run_again(struct script_rig *f, bool told, int64_t tool_calls, const
     turn_rig_turn(&made.rig, "go");
     assert_non_null(strstr(event_json(turn_rig_event(&made.rig, EVENT_WAVES_PLANNED, 0), "waves"), planned));
     again_init(&again, made.path);
-    assert_int_equal(recording_stand_ins(again.recording, again.rig.config.registry, true, &err), 0);
+    assert_int_equal(recorded_tools_add(again.recording, again.rig.config.registry, true, &err), 0);
     if (tool_calls)
         again.rig.config.limits.tool_calls = tool_calls;
     again_copy_files(&again);

@@ -42,7 +42,7 @@ void again_init(struct again *again, const char *path)
     rules_free(config->rules);
     config->rules = rules_new(RULES_ASK, false);
     if (recording_decisions(again->recording, config->rules, &err) < 0 ||
-        recording_stand_ins(again->recording, config->registry, false, &err) < 0)
+        recorded_tools_add(again->recording, config->registry, false, &err) < 0)
         fail_msg("%s", err.text);
     config->tools = recording_tools(again->recording);
     config->undos = recording_undos(again->recording);

@@ -122,7 +122,7 @@ static void open_engine(struct screen_stage *stage)
     h->registry = registry_new();
     h->rules = rules_new(RULES_ASK, true);
     must(registry_add_builtin(h->registry, &err), &err);
-    must(recording_stand_ins(stage->recording, h->registry, true, &err), &err);
+    must(recorded_tools_add(stage->recording, h->registry, true, &err), &err);
     h->tools = recording_tools(stage->recording);
     h->root = beneath_open(work, &err);
     h->artifacts = artifact_store_open(artifacts, &stage->clock.base, &err);

@@ -40,27 +40,27 @@ static int end(void **state)
 static struct journal_summary look(const char *text)
 {
     struct err err = ERR_INIT;
-    struct journal_summary peek;
+    struct journal_summary summary;
     CLEANUP(free) char *path = scratch_path(&scratch, "j.jsonl");
     scratch_write(&scratch, "j.jsonl", text);
-    if (journal_summary_read(&peek, path, &err))
+    if (journal_summary_read(&summary, path, &err))
         fail_msg("%s", err.text);
-    return peek;
+    return summary;
 }
 
 TEST(a_finished_session_is_summarized)
 {
-    CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN PROPOSED DECIDED APPLIED FINISHED);
-    assert_string_equal(peek.prompt, "Find it.");
-    assert_string_equal(peek.workspace, "/home/you/lines");
-    assert_string_equal(peek.model, "hand");
-    assert_string_equal(peek.ended, "done");
-    assert_int_equal(peek.turns, 1);
-    assert_int_equal(peek.writes, 1);
-    assert_int_equal(peek.approved, 1);
-    assert_int_equal(peek.denied, 0);
-    assert_true(peek.all);
-    assert_false(peek.under_way || peek.waits || peek.broken);
+    CLEANUP(journal_summary) struct journal_summary summary = look(STARTED TURN PROPOSED DECIDED APPLIED FINISHED);
+    assert_string_equal(summary.prompt, "Find it.");
+    assert_string_equal(summary.workspace, "/home/you/lines");
+    assert_string_equal(summary.model, "hand");
+    assert_string_equal(summary.ended, "done");
+    assert_int_equal(summary.turns, 1);
+    assert_int_equal(summary.writes, 1);
+    assert_int_equal(summary.approved, 1);
+    assert_int_equal(summary.denied, 0);
+    assert_true(summary.all);
+    assert_false(summary.under_way || summary.waits || summary.broken);
 }
 
 #define SAVED  "{\"type\":\"checkpoint.saved\",\"turn\":0,\"checkpoint\":\"cp_2\",\"paths\":[]}\n"
@@ -80,9 +80,9 @@ TEST(an_undone_write_is_not_counted_as_one_that_stands)
                 {STARTED TURN APPLIED APPLIED FINISHED SAVED UNDONE SAVED REDONE_AS_UNDONE, 0},
                 {STARTED TURN APPLIED APPLIED FINISHED REDONE, 0}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        CLEANUP(journal_summary) struct journal_summary peek = look(rows[i].text);
-        assert_int_equal(peek.writes, 2);
-        assert_int_equal(peek.undone, rows[i].undone);
+        CLEANUP(journal_summary) struct journal_summary summary = look(rows[i].text);
+        assert_int_equal(summary.writes, 2);
+        assert_int_equal(summary.undone, rows[i].undone);
     }
 }
 
@@ -92,10 +92,10 @@ TEST(an_undone_write_is_not_counted_as_one_that_stands)
 TEST(decisions_are_counted_and_a_canceled_turn_decides_nothing)
 {
     CLEANUP(journal_summary)
-    struct journal_summary peek = look(STARTED TURN DECISION("partial", "key") DECISION("edited", "key") DECISION(
+    struct journal_summary summary = look(STARTED TURN DECISION("partial", "key") DECISION("edited", "key") DECISION(
         "denied", "key") DECISION("expired", "timeout") DECISION("denied", "cancel") DECISION("approved", "policy"));
-    assert_int_equal(peek.approved, 3);
-    assert_int_equal(peek.denied, 2);
+    assert_int_equal(summary.approved, 3);
+    assert_int_equal(summary.denied, 2);
 }
 
 TEST(a_running_session_is_summarized)
@@ -113,9 +113,9 @@ TEST(a_running_session_is_summarized)
 /* A program may print after the turn that started it; the turn stays finished. */
 TEST(program_outlives_its_turn)
 {
-    CLEANUP(journal_summary) struct journal_summary peek = look(STARTED TURN FINISHED PRINTED);
-    assert_false(peek.under_way);
-    assert_string_equal(peek.ended, "done");
+    CLEANUP(journal_summary) struct journal_summary summary = look(STARTED TURN FINISHED PRINTED);
+    assert_false(summary.under_way);
+    assert_string_equal(summary.ended, "done");
 }
 
 TEST(a_bad_line_marks_the_journal_as_broken)
@@ -130,15 +130,15 @@ TEST(other_files_are_refused)
 {
     static const char *const texts[] = {"", "\n\n", "hello\n", TURN};
     CLEANUP(free) char *path = scratch_path(&scratch, "j.jsonl");
-    struct journal_summary peek;
+    struct journal_summary summary;
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct err err = ERR_INIT;
         scratch_write(&scratch, "j.jsonl", texts[i]);
-        assert_int_equal(journal_summary_read(&peek, path, &err), -1);
+        assert_int_equal(journal_summary_read(&summary, path, &err), -1);
         assert_true(err.text[0]);
     }
-    assert_int_equal(journal_summary_read(&peek, "/nowhere/j.jsonl", NULL), -1);
-    assert_int_equal(journal_summary_read(&peek, "/", NULL), -1);
+    assert_int_equal(journal_summary_read(&summary, "/nowhere/j.jsonl", NULL), -1);
+    assert_int_equal(journal_summary_read(&summary, "/", NULL), -1);
 }
 
 static void fill(struct strbuf *text, size_t bytes)
@@ -158,11 +158,11 @@ TEST(long_ones_of_every_length)
         strbuf_addstr(&text, STARTED TURN PROPOSED DECIDED APPLIED);
         fill(&text, bytes);
         strbuf_addstr(&text, APPLIED FINISHED);
-        CLEANUP(journal_summary) struct journal_summary peek = look(text.buf);
-        assert_string_equal(peek.prompt, "Find it.");
-        assert_string_equal(peek.ended, "done");
-        assert_int_equal(peek.writes, 2);
-        assert_false(peek.broken || peek.under_way);
+        CLEANUP(journal_summary) struct journal_summary summary = look(text.buf);
+        assert_string_equal(summary.prompt, "Find it.");
+        assert_string_equal(summary.ended, "done");
+        assert_int_equal(summary.writes, 2);
+        assert_false(summary.broken || summary.under_way);
     }
 }
 
@@ -172,10 +172,10 @@ TEST(long_lines_at_either_end)
     strbuf_addf(&text, "{\"type\":\"session.started\",\"v\":1,\"app\":\"%0200000d\"}\n" TURN, 0);
     fill(&text, 1 << 20);
     strbuf_addf(&text, "{\"type\":\"turn.finished\",\"turn\":1,\"status\":\"failed\",\"text\":\"%0300000d\"}\n", 0);
-    CLEANUP(journal_summary) struct journal_summary peek = look(text.buf);
-    assert_string_equal(peek.prompt, "Find it.");
-    assert_string_equal(peek.ended, "failed");
-    assert_false(peek.all);
+    CLEANUP(journal_summary) struct journal_summary summary = look(text.buf);
+    assert_string_equal(summary.prompt, "Find it.");
+    assert_string_equal(summary.ended, "failed");
+    assert_false(summary.all);
 }
 
 static double seconds_of_cpu(void)
@@ -190,7 +190,7 @@ TEST(a_huge_journal_costs_no_more_than_a_small_one)
 {
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     CLEANUP(free) char *path = scratch_path(&scratch, "huge.jsonl");
-    struct journal_summary peek;
+    struct journal_summary summary;
     strbuf_addstr(&text, STARTED TURN);
     fill(&text, 100000);
     scratch_write(&scratch, "huge.jsonl", text.buf);
@@ -204,12 +204,12 @@ TEST(a_huge_journal_costs_no_more_than_a_small_one)
     assert_int_equal(fwrite(text.buf, 1, text.len, file), text.len);
     assert_int_equal(fclose(file), 0);
     double before = seconds_of_cpu();
-    assert_int_equal(journal_summary_read(&peek, path, NULL), 0);
+    assert_int_equal(journal_summary_read(&summary, path, NULL), 0);
     assert_true(seconds_of_cpu() - before < 0.2);
-    assert_string_equal(peek.prompt, "Find it.");
-    assert_string_equal(peek.ended, "done");
-    assert_false(peek.all);
-    journal_summary_release(&peek);
+    assert_string_equal(summary.prompt, "Find it.");
+    assert_string_equal(summary.ended, "done");
+    assert_false(summary.all);
+    journal_summary_release(&summary);
 }
 
 TEST_GROUP(begin, end)

@@ -109,7 +109,7 @@ TEST_WITH(many_lines_in_a_bounded_room, begin, end)
     for (int i = 0; i < 1024; i++)
         output_lines_add(&lines, chunk.buf, 1 << 16);
     assert_true(lines.bytes <= OUTPUT_LINES_BYTES);
-    assert_true(lines.partial.len <= SESSION_LINE_BYTES_MAX);
+    assert_true(lines.partial.len <= OUTPUT_LINE_BYTES_MAX);
     assert_true(lines.count < 40);
 }
 
@@ -118,8 +118,8 @@ static int64_t waits(const char *later, int64_t at_ms, const char *text)
 {
     struct output_wait waiter;
     int64_t now_ms = 0;
-    output_wait_begin(&waiter, 0, 10000, SESSION_POLL_LINES);
-    for (; !output_wait_look(&waiter, &lines, now_ms * 1000); now_ms += SESSION_POLL_MS)
+    output_wait_begin(&waiter, 0, 10000, OUTPUT_POLL_LINES);
+    for (; !output_wait_look(&waiter, &lines, now_ms * 1000); now_ms += OUTPUT_POLL_MS)
         if (now_ms == at_ms)
             add(later);
     assert_string_equal(waiter.seen.output.buf, text);

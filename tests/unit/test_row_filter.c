@@ -36,92 +36,92 @@ static struct row_filter_rows rows_of(struct numbers *numbers, size_t total, siz
 TEST(without_a_filter_every_row_is_shown)
 {
     struct numbers numbers = {0};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, MANY, MANY, 1);
-    row_filter_init(&sift);
-    assert_false(row_filter_look(&sift, &rows, 100));
-    assert_int_equal(row_filter_count(&sift, &rows), MANY);
-    assert_int_equal(row_filter_row(&sift, 77), 77);
+    row_filter_init(&rows_filter);
+    assert_false(row_filter_look(&rows_filter, &rows, 100));
+    assert_int_equal(row_filter_count(&rows_filter, &rows), MANY);
+    assert_int_equal(row_filter_row(&rows_filter, 77), 77);
     assert_int_equal(numbers.asked, 0);
-    row_filter_release(&sift);
+    row_filter_release(&rows_filter);
 }
 
 TEST(rows_are_found_a_piece_at_a_time)
 {
     struct numbers numbers = {0};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, MANY, MANY, 1);
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
-    row_filter_init(&sift);
-    filter_parse_texts(&sift.filter, "99");
-    row_filter_begin(&sift);
-    assert_true(row_filter_look(&sift, &rows, 1000));
+    row_filter_init(&rows_filter);
+    filter_parse_texts(&rows_filter.filter, "99");
+    row_filter_begin(&rows_filter);
+    assert_true(row_filter_look(&rows_filter, &rows, 1000));
     assert_int_equal(numbers.asked, 1000);
-    row_filter_note(&note, &sift, &rows, "row", "rows");
+    row_filter_note(&note, &rows_filter, &rows, "row", "rows");
     assert_string_equal(note.buf, "19 in 10 % …");
-    while (row_filter_look(&sift, &rows, 1000))
+    while (row_filter_look(&rows_filter, &rows, 1000))
         ;
     assert_int_equal(numbers.asked, MANY);
     strbuf_reset(&note);
-    row_filter_note(&note, &sift, &rows, "row", "rows");
+    row_filter_note(&note, &rows_filter, &rows, "row", "rows");
     assert_string_equal(note.buf, "280 of 10,000 rows");
-    assert_int_equal(row_filter_row(&sift, 0), 99);
-    assert_int_equal(row_filter_index(&sift, 100), 1); /* the next that is shown: 199 */
-    row_filter_release(&sift);
+    assert_int_equal(row_filter_row(&rows_filter, 0), 99);
+    assert_int_equal(row_filter_index(&rows_filter, 100), 1); /* the next that is shown: 199 */
+    row_filter_release(&rows_filter);
 }
 
 TEST(rows_that_may_change_are_matched_again)
 {
     struct numbers numbers = {.other = 8, .text = "runs"};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, 10, 8, 1);
-    row_filter_init(&sift);
-    filter_parse_texts(&sift.filter, "done");
-    row_filter_begin(&sift);
-    row_filter_look(&sift, &rows, 100);
-    assert_int_equal(row_filter_count(&sift, &rows), 0);
+    row_filter_init(&rows_filter);
+    filter_parse_texts(&rows_filter.filter, "done");
+    row_filter_begin(&rows_filter);
+    row_filter_look(&rows_filter, &rows, 100);
+    assert_int_equal(row_filter_count(&rows_filter, &rows), 0);
     /* Without a change, no row is matched again. */
     numbers.text = "done";
     numbers.asked = 0;
-    row_filter_look(&sift, &rows, 100);
+    row_filter_look(&rows_filter, &rows, 100);
     assert_int_equal(numbers.asked, 0);
     /* Rows that were settled when they were matched stay as they are; more are settled now. */
     rows = rows_of(&numbers, 20, 20, 2);
-    row_filter_look(&sift, &rows, 100);
+    row_filter_look(&rows_filter, &rows, 100);
     assert_int_equal(numbers.asked, 12);
-    assert_int_equal(row_filter_count(&sift, &rows), 1);
-    assert_int_equal(row_filter_row(&sift, 0), 8);
+    assert_int_equal(row_filter_count(&rows_filter, &rows), 1);
+    assert_int_equal(row_filter_row(&rows_filter, 0), 8);
     /* A replay moved back before it. */
     numbers.text = "runs";
     rows = rows_of(&numbers, 10, 7, 3);
-    row_filter_look(&sift, &rows, 100);
-    assert_int_equal(row_filter_count(&sift, &rows), 0);
-    row_filter_release(&sift);
+    row_filter_look(&rows_filter, &rows, 100);
+    assert_int_equal(row_filter_count(&rows_filter, &rows), 0);
+    row_filter_release(&rows_filter);
 }
 
 TEST(another_list_is_looked_at_from_the_beginning)
 {
     struct numbers numbers = {0}, others = {.other = 3, .text = "seven"};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, 10, 10, 1);
-    row_filter_init(&sift);
-    filter_parse_texts(&sift.filter, "7");
-    row_filter_begin(&sift);
-    row_filter_look(&sift, &rows, 100);
-    assert_int_equal(row_filter_count(&sift, &rows), 1);
+    row_filter_init(&rows_filter);
+    filter_parse_texts(&rows_filter.filter, "7");
+    row_filter_begin(&rows_filter);
+    row_filter_look(&rows_filter, &rows, 100);
+    assert_int_equal(row_filter_count(&rows_filter, &rows), 1);
     rows = rows_of(&others, 5, 5, 1);
-    row_filter_look(&sift, &rows, 100);
-    assert_int_equal(row_filter_count(&sift, &rows), 0);
+    row_filter_look(&rows_filter, &rows, 100);
+    assert_int_equal(row_filter_count(&rows_filter, &rows), 0);
     assert_int_equal(others.asked, 5);
-    row_filter_release(&sift);
+    row_filter_release(&rows_filter);
 }
 
-static enum row_filter_found find(struct row_filter *sift, const struct row_filter_rows *rows, const char *text,
+static enum row_filter_found find(struct row_filter *rows_filter, const struct row_filter_rows *rows, const char *text,
                                   bool back, size_t from, size_t *index)
 {
     enum row_filter_found found;
-    row_filter_search(sift, rows, text, back, from);
-    while ((found = row_filter_search_on(sift, rows, 100, index)) == ROW_FILTER_LATER)
+    row_filter_search(rows_filter, rows, text, back, from);
+    while ((found = row_filter_search_on(rows_filter, rows, 100, index)) == ROW_FILTER_LATER)
         ;
     return found;
 }
@@ -129,66 +129,66 @@ static enum row_filter_found find(struct row_filter *sift, const struct row_filt
 TEST(a_search_goes_round_the_end_either_way)
 {
     struct numbers numbers = {0};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, MANY, MANY, 1);
     size_t index = 0;
-    row_filter_init(&sift);
-    assert_int_equal(find(&sift, &rows, "777", false, 800, &index), ROW_FILTER_FOUND);
+    row_filter_init(&rows_filter);
+    assert_int_equal(find(&rows_filter, &rows, "777", false, 800, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, 1777);
-    assert_int_equal(find(&sift, &rows, "777", true, 800, &index), ROW_FILTER_FOUND);
+    assert_int_equal(find(&rows_filter, &rows, "777", true, 800, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, 777);
-    assert_int_equal(find(&sift, &rows, "777", true, 777, &index), ROW_FILTER_FOUND);
+    assert_int_equal(find(&rows_filter, &rows, "777", true, 777, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, 9777);
-    assert_int_equal(find(&sift, &rows, "777", false, 9777, &index), ROW_FILTER_FOUND);
+    assert_int_equal(find(&rows_filter, &rows, "777", false, 9777, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, 777);
     /* The only match, where the cursor is. */
-    assert_int_equal(find(&sift, &rows, "1234", false, 1234, &index), ROW_FILTER_FOUND);
+    assert_int_equal(find(&rows_filter, &rows, "1234", false, 1234, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, 1234);
-    assert_int_equal(find(&sift, &rows, "x", false, SIZE_MAX, &index), ROW_FILTER_NOT);
-    assert_int_equal(find(&sift, &rows, "x", true, SIZE_MAX, &index), ROW_FILTER_NOT);
-    assert_false(row_filter_searching(&sift));
-    row_filter_release(&sift);
+    assert_int_equal(find(&rows_filter, &rows, "x", false, SIZE_MAX, &index), ROW_FILTER_NOT);
+    assert_int_equal(find(&rows_filter, &rows, "x", true, SIZE_MAX, &index), ROW_FILTER_NOT);
+    assert_false(row_filter_searching(&rows_filter));
+    row_filter_release(&rows_filter);
 }
 
 TEST(search_pauses_and_reports_its_progress)
 {
     struct numbers numbers = {.other = MANY - 1, .text = "here it is"};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, MANY, MANY, 1);
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     size_t index = 0;
-    row_filter_init(&sift);
-    row_filter_search(&sift, &rows, "here it", false, 0);
-    assert_int_equal(row_filter_search_on(&sift, &rows, MANY / 2, &index), ROW_FILTER_LATER);
+    row_filter_init(&rows_filter);
+    row_filter_search(&rows_filter, &rows, "here it", false, 0);
+    assert_int_equal(row_filter_search_on(&rows_filter, &rows, MANY / 2, &index), ROW_FILTER_LATER);
     assert_int_equal(numbers.asked, MANY / 2);
-    row_filter_note(&note, &sift, &rows, NULL, NULL);
+    row_filter_note(&note, &rows_filter, &rows, NULL, NULL);
     assert_string_equal(note.buf, "10,000 · searching 50 %");
     /* More rows come in meanwhile, as they do while a turn runs. */
     rows.total += 5;
-    assert_int_equal(row_filter_search_on(&sift, &rows, MANY, &index), ROW_FILTER_FOUND);
+    assert_int_equal(row_filter_search_on(&rows_filter, &rows, MANY, &index), ROW_FILTER_FOUND);
     assert_int_equal(index, MANY - 1);
-    row_filter_search(&sift, &rows, "nowhere", false, 0);
-    row_filter_search_stop(&sift);
-    assert_int_equal(row_filter_search_on(&sift, &rows, MANY, &index), ROW_FILTER_NOT);
-    row_filter_release(&sift);
+    row_filter_search(&rows_filter, &rows, "nowhere", false, 0);
+    row_filter_search_stop(&rows_filter);
+    assert_int_equal(row_filter_search_on(&rows_filter, &rows, MANY, &index), ROW_FILTER_NOT);
+    row_filter_release(&rows_filter);
 }
 
 TEST(search_stays_within_shown_rows)
 {
     struct numbers numbers = {0};
-    struct row_filter sift;
+    struct row_filter rows_filter;
     struct row_filter_rows rows = rows_of(&numbers, MANY, MANY, 1);
     size_t index = 0;
-    row_filter_init(&sift);
-    filter_parse_texts(&sift.filter, "55");
-    row_filter_begin(&sift);
-    while (row_filter_look(&sift, &rows, MANY))
+    row_filter_init(&rows_filter);
+    filter_parse_texts(&rows_filter.filter, "55");
+    row_filter_begin(&rows_filter);
+    while (row_filter_look(&rows_filter, &rows, MANY))
         ;
-    assert_int_equal(find(&sift, &rows, "71", false, 0, &index), ROW_FILTER_FOUND);
-    assert_int_equal(row_filter_row(&sift, index), 5571);
+    assert_int_equal(find(&rows_filter, &rows, "71", false, 0, &index), ROW_FILTER_FOUND);
+    assert_int_equal(row_filter_row(&rows_filter, index), 5571);
     /* Rows disappear during a search: a replay moved back. */
-    row_filter_search(&sift, &rows, "71", false, index);
+    row_filter_search(&rows_filter, &rows, "71", false, index);
     rows.total = 56;
-    assert_int_equal(row_filter_search_on(&sift, &rows, MANY, &index), ROW_FILTER_NOT);
-    row_filter_release(&sift);
+    assert_int_equal(row_filter_search_on(&rows_filter, &rows, MANY, &index), ROW_FILTER_NOT);
+    row_filter_release(&rows_filter);
 }

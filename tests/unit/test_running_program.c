@@ -157,10 +157,10 @@ PROGRAM_TEST(closed_input)
     assert_string_equal(running_program_stream(session, PROCESS_STDOUT)->buf, "a\nend\n");
 }
 
-static struct session_seen last;
+static struct output_seen last;
 static int waited;
 
-static void on_seen(void *user, struct session_seen *seen)
+static void on_seen(void *user, struct output_seen *seen)
 {
     (void)user;
     strbuf_release(&last.output);
@@ -177,7 +177,7 @@ static bool has_waited(void *user)
 static void wait_for(int64_t yield_ms)
 {
     int before = waited;
-    running_program_wait(session, yield_ms, SESSION_POLL_LINES, on_seen, NULL);
+    running_program_wait(session, yield_ms, OUTPUT_POLL_LINES, on_seen, NULL);
     program_rig_await(&rig, has_waited, &before);
 }
 
@@ -251,7 +251,7 @@ PROGRAM_TEST(floods_are_bounded)
     session = start("yes $(head -c 100000 /dev/zero | tr '\\0' y)", false);
     wait_for(50000);
     assert_false(last.exited);
-    assert_in_range(last.output.len, 1, SESSION_SEEN_BYTES + OUTPUT_LINES_BYTES);
+    assert_in_range(last.output.len, 1, OUTPUT_SEEN_BYTES + OUTPUT_LINES_BYTES);
     assert_in_range(running_program_lines(session)->bytes, 1, OUTPUT_LINES_BYTES);
     strbuf_release(&last.output);
 }

@@ -103,8 +103,8 @@ TEST_WITH(all_space_is_used, begin, end)
         const struct json *object = answer();
         const struct json *output = json_get(object, "output");
         CLEANUP(free) char *last = xasprintf("\nline %zu\n", lines[i]);
-        assert_true(page_cost(output->text, output->len) <= ROOM);
-        assert_true(page_cost(output->text, output->len) > ROOM - 10);
+        assert_true(output_limit_cost(output->text, output->len) <= ROOM);
+        assert_true(output_limit_cost(output->text, output->len) > ROOM - 10);
         assert_int_equal(strncmp(output->text, "line 1\nline 2\n", 14), 0);
         assert_string_equal(output->text + output->len - strlen(last), last);
         assert_true(json_bool(json_get(object, "x_truncated"), false));

@@ -413,7 +413,7 @@ static void wait_through(struct vector *v, const struct json *events)
     const struct json *event = events ? events->child : NULL;
     int64_t now = 0, look = 0;
     output_lines_init(&lines, OUTPUT_LINES_MAX);
-    output_wait_begin(&waiter, 0, in_int(v, "yield_ms", 0), (size_t)in_int(v, "limit", SESSION_POLL_LINES));
+    output_wait_begin(&waiter, 0, in_int(v, "yield_ms", 0), (size_t)in_int(v, "limit", OUTPUT_POLL_LINES));
     for (bool done = false; !done && now < 600000;) {
         int64_t next = event ? json_int(json_get(event, "at_ms"), 0) : INT64_MAX;
         now = next <= look ? next : look;
@@ -427,7 +427,7 @@ static void wait_through(struct vector *v, const struct json *events)
         }
         if (now == look || lines.exited) {
             done = output_wait_look(&waiter, &lines, now * 1000);
-            look = now + SESSION_POLL_MS;
+            look = now + OUTPUT_POLL_MS;
         }
     }
     got_text(v, "output", waiter.seen.output.buf);
@@ -447,9 +447,9 @@ void area_session_wait(struct vector *v)
     static const struct {
         const char *name;
         int64_t value;
-    } defaults[] = {{"exec_yield_ms", SESSION_EXEC_YIELD_MS}, {"io_yield_ms", SESSION_IO_YIELD_MS},
-                    {"poll_lines", SESSION_POLL_LINES},       {"poll_interval_ms", SESSION_POLL_MS},
-                    {"settle_ms", SESSION_SETTLE_MS},         {"exited_session_ttl_s", SESSION_KEPT_S},
+    } defaults[] = {{"exec_yield_ms", OUTPUT_EXEC_YIELD_MS}, {"io_yield_ms", OUTPUT_IO_YIELD_MS},
+                    {"poll_lines", OUTPUT_POLL_LINES},       {"poll_interval_ms", OUTPUT_POLL_MS},
+                    {"settle_ms", OUTPUT_SETTLE_MS},         {"exited_session_ttl_s", OUTPUT_KEPT_S},
                     {"kill_grace_ms", PROGRAM_GRACE_MS}};
     for (size_t i = 0; i < COUNT_OF(defaults); i++)
         got_int(v, defaults[i].name, defaults[i].value);
@@ -460,7 +460,7 @@ void area_session_wait(struct vector *v)
     CLEANUP(strbuf) struct strbuf out = STRBUF_INIT;
     json_each (ms, list)
         strbuf_addf(&out, "%c%lld", out.len ? ',' : '[',
-                    (long long)session_yield_ms(json_int(ms, 0), in_int(v, "fallback", SESSION_EXEC_YIELD_MS)));
+                    (long long)output_yield_ms(json_int(ms, 0), in_int(v, "fallback", OUTPUT_EXEC_YIELD_MS)));
     strbuf_addch(&out, ']');
     got_json(v, "effective_ms", out.buf);
 }

@@ -31,7 +31,7 @@ bool ui_filter(struct ui *ui, const struct view *view, const char *text)
 void ui_message_lost(struct ui *ui, const struct pane *pane)
 {
     ui_message(ui, LOOK_WARN, "No match for \"%s\" in the %s%s.", pane->search_text ? pane->search_text : "",
-               pane->ops->name, pane->sift.filtered ? " as filtered" : "");
+               pane->ops->name, pane->rows_filter.filtered ? " as filtered" : "");
 }
 
 static void search(struct ui *ui, const struct view *view, bool back)

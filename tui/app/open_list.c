@@ -112,7 +112,7 @@ static void add_fixture(struct open_list *list, const char *path)
 {
     const char *name = base_name(path);
     struct open_item *item = add(list);
-    CLEANUP(journal_summary) struct journal_summary peek = {0};
+    CLEANUP(journal_summary) struct journal_summary summary = {0};
     item->fixture = true;
     item->name = xmemdup0(name, strlen(name) - strlen(".jsonl"));
     item->when = xstrdup("");
@@ -123,7 +123,7 @@ static void add_fixture(struct open_list *list, const char *path)
     if (rank(item) < COUNT_OF(known))
         item->title = xstrdup(known[rank(item)].about);
     else
-        item->title = journal_summary_read(&peek, path, NULL) ? xstrdup("") : one_line(peek.prompt);
+        item->title = journal_summary_read(&summary, path, NULL) ? xstrdup("") : one_line(summary.prompt);
 }
 
 static int by_rank(const void *a, const void *b)

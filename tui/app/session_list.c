@@ -46,52 +46,52 @@ static char *copy(const char *text)
     return xstrdup(text ? text : "");
 }
 
-static const char *state_of(const struct journal_summary *peek, bool running)
+static const char *state_of(const struct journal_summary *summary, bool running)
 {
     if (running)
-        return peek->waits ? "waiting" : "running";
-    if (peek->broken)
+        return summary->waits ? "waiting" : "running";
+    if (summary->broken)
         return "broken line";
-    return peek->under_way ? "cut off" : *peek->ended ? words_turn_status(peek->ended) : "no turn";
+    return summary->under_way ? "cut off" : *summary->ended ? words_turn_status(summary->ended) : "no turn";
 }
 
-static void take_counts(struct session_row *row, const struct journal_summary *peek)
+static void take_counts(struct session_row *row, const struct journal_summary *summary)
 {
-    row->writes = peek->all ? peek->writes : -1;
-    row->undone = peek->undone;
-    row->approved = peek->all ? peek->approved : -1;
-    row->denied = peek->all ? peek->denied : -1;
+    row->writes = summary->all ? summary->writes : -1;
+    row->undone = summary->undone;
+    row->approved = summary->all ? summary->approved : -1;
+    row->denied = summary->all ? summary->denied : -1;
 }
 
 static bool read_journal(struct session_row *row)
 {
-    CLEANUP(journal_summary) struct journal_summary peek;
-    if (journal_summary_read(&peek, row->path, NULL))
+    CLEANUP(journal_summary) struct journal_summary summary;
+    if (journal_summary_read(&summary, row->path, NULL))
         return false;
     row->running = journal_held(row->path);
-    row->workspace = steal(&peek.workspace);
-    row->title = steal(*peek.name ? &peek.name : &peek.prompt);
-    row->model = steal(&peek.model);
-    row->status = copy(state_of(&peek, row->running));
-    row->turns = peek.turns;
-    take_counts(row, &peek);
+    row->workspace = steal(&summary.workspace);
+    row->title = steal(*summary.name ? &summary.name : &summary.prompt);
+    row->model = steal(&summary.model);
+    row->status = copy(state_of(&summary, row->running));
+    row->turns = summary.turns;
+    take_counts(row, &summary);
     return true;
 }
 
 /* Fills in from the journal what the list does not have. */
 static void describe(struct session_row *row)
 {
-    CLEANUP(journal_summary) struct journal_summary peek = {0};
+    CLEANUP(journal_summary) struct journal_summary summary = {0};
     if (*row->title && row->writes >= 0)
         return;
-    if (journal_summary_read(&peek, row->path, NULL))
+    if (journal_summary_read(&summary, row->path, NULL))
         return;
     if (!*row->title) {
         free(row->title);
-        row->title = steal(*peek.name ? &peek.name : &peek.prompt);
+        row->title = steal(*summary.name ? &summary.name : &summary.prompt);
     }
     if (row->writes < 0)
-        take_counts(row, &peek);
+        take_counts(row, &summary);
 }
 
 /* ---- from the list ---- */

@@ -416,7 +416,7 @@ static int open_tools(struct setup *setup, const struct setup_plan *plan)
         return cli_file_error(STATUS_USAGE, plan->workspace, &err);
     h->registry = registry_new();
     if (registry_add_builtin(h->registry, &err) ||
-        (plan->recording && recording_stand_ins(plan->recording, h->registry, plan->virtual_time, &err)))
+        (plan->recording && recorded_tools_add(plan->recording, h->registry, plan->virtual_time, &err)))
         return cli_error(STATUS_USAGE, "cannot set up the tools: %s", err.text);
     if (plan->recording)
         h->tools = recording_tools(plan->recording);
@@ -539,7 +539,7 @@ static const char *how_it_ended(const struct session *session)
 void setup_list_session(struct setup *setup)
 {
     struct err err = ERR_INIT;
-    CLEANUP(journal_summary) struct journal_summary peek = {0};
+    CLEANUP(journal_summary) struct journal_summary summary = {0};
     if (!setup->keep || !setup->journal)
         return;
     open_store(setup);
@@ -548,15 +548,15 @@ void setup_list_session(struct setup *setup)
     struct clock *clock = loop_clock(setup->loop);
     const struct session *session = engine_session(setup->engine);
     struct session_writes writes = session_count_writes(session);
-    if (journal_summary_read(&peek, setup->journal, &err)) /* reads the prompt, also of a resumed session */
+    if (journal_summary_read(&summary, setup->journal, &err)) /* reads the prompt, also of a resumed session */
         log_warn("%s: %s", setup->journal, err.text);
     struct store_session entry = {
         .id = setup->id,
         .path = setup->journal,
         .workspace = (char *)session_name(session, session->workspace),
-        .title = session->title ? (char *)session_name(session, session->title)
-                 : peek.prompt  ? peek.prompt
-                                : (char *)"",
+        .title = session->title   ? (char *)session_name(session, session->title)
+                 : summary.prompt ? summary.prompt
+                                  : (char *)"",
         .status = (char *)how_it_ended(session),
         .model = (char *)session_name(session, session->model),
         .created_us = setup->created_us,

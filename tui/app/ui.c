@@ -204,7 +204,7 @@ void ui_open(struct ui *ui, const char *what)
 /* ---- keys ---- */
 
 /* The key has a meaning in another state. Say so, because silence would look like a broken key. */
-static void say_not_now(struct ui *ui, const struct view *view, const struct key *key)
+static void explain_inactive_key(struct ui *ui, const struct view *view, const struct key *key)
 {
     static const struct {
         unsigned context;
@@ -230,7 +230,7 @@ static void say_not_now(struct ui *ui, const struct view *view, const struct key
 }
 
 /* Explains that the question was not on the screen when the key was pressed. */
-static void say_unseen(struct ui *ui)
+static void warn_unseen(struct ui *ui)
 {
     if (strcmp(ui->framed, ui->question) != 0 || ui->layout.panes[6].rows > 0)
         ui_message(ui, LOOK_WARN, "Key ignored: this question is new. Read it, then press the key again.");
@@ -364,9 +364,9 @@ void ui_key(struct ui *ui, const struct view *view, const struct key *key)
     } else if (ui->line != LINE_NONE) {
         ui_line_key(ui, view, key);
     } else if (action == ACTION_NONE) {
-        say_not_now(ui, view, key);
+        explain_inactive_key(ui, view, key);
     } else if ((action_contexts(action) & IN_QUESTION) && !question_painted(ui, view, action)) {
-        say_unseen(ui);
+        warn_unseen(ui);
     } else {
         handlers[action](ui, view, action);
     }

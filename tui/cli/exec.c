@@ -63,7 +63,7 @@ static void show_notes(struct exec_run *exec)
     }
 }
 
-static bool on_line(void *user, const char *text, size_t len)
+static bool on_exec_line(void *user, const char *text, size_t len)
 {
     struct exec_run *exec = user;
     struct wire_event event;
@@ -96,7 +96,7 @@ static void tap_received(struct channel *under, const char *bytes, size_t len)
     exec->left -= shown;
     show_notes(exec);
     if (!exec->over)
-        lines_feed(&exec->lines, bytes, shown, on_line, exec);
+        lines_feed(&exec->lines, bytes, shown, on_exec_line, exec);
     note_cut(exec);
     if (cli_out_flush(&exec->out.output) && exec->run)
         script_run_cancel(exec->run, "the output is closed");
@@ -163,7 +163,7 @@ static void on_exec_done(void *user, struct script_result *result)
         loop_timer_start(exec->loop, &exec->after, loop_now_us(exec->loop) + left_us, waited);
 }
 
-static void on_box(void *user, struct box *box, const char *why)
+static void on_exec_box(void *user, struct box *box, const char *why)
 {
     struct exec_run *exec = user;
     exec->ticket = NULL;
@@ -197,7 +197,7 @@ static void run(struct exec_run *exec)
 {
     struct signals stops = {.stopped = stop, .user = exec};
     signals_watch(&stops, exec->loop);
-    exec->ticket = pool_take(exec->pool, on_box, exec);
+    exec->ticket = pool_take(exec->pool, on_exec_box, exec);
     loop_run(exec->loop);
     loop_timer_stop(exec->loop, &exec->after);
     pool_free(exec->pool);

@@ -150,7 +150,7 @@ static void start_author(struct ask *ask)
     ask->author = author_start(&options, &listener);
 }
 
-static void on_box(void *user, struct box *box, const char *why)
+static void on_exec_ask_box(void *user, struct box *box, const char *why)
 {
     struct ask *ask = user;
     if (!box) {
@@ -181,7 +181,7 @@ static int run(struct ask *ask)
     ask->status = STATUS_FAILED;
     ask->began_us = loop_now_us(ask->setup.loop);
     signals_watch(&stops, ask->setup.loop);
-    pool_take(pool, on_box, ask);
+    pool_take(pool, on_exec_ask_box, ask);
     loop_run(ask->setup.loop);
     signals_unwatch(&stops);
     if (ask->out.output.failed)

@@ -178,7 +178,7 @@ static void outer_done(struct self_test *test, const struct script_result *resul
     finish_test(test, test->verdict == SELF_TEST_WORKS && processes && memory ? SELF_TEST_WORKS : SELF_TEST_WEAK);
 }
 
-static void on_script_done(void *user, struct script_result *result)
+static void on_self_test_script_done(void *user, struct script_result *result)
 {
     struct self_test *test = user;
     test->run = NULL;
@@ -198,7 +198,7 @@ static void on_box_ready(void *user, struct box *box, const struct json *ready)
     char *script = test->outer ? xasprintf(outer_script, OUTER_PIDS + 8, 2 * OUTER_MB)
                                : xasprintf(inner_script, 2 * BOX_MEMORY_MB);
     struct script_request request = {.script = script, .timeout_s = SCRIPT_S};
-    struct script_listener listener = {.done = on_script_done, .user = test};
+    struct script_listener listener = {.done = on_self_test_script_done, .user = test};
     if (!test->outer) {
         test->ready_ms = (loop_now_us(test->loop) - test->started_us) / 1000;
         test->layers = xstrdup(box_layers(box));

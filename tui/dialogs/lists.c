@@ -199,7 +199,7 @@ static size_t divergence_count(const struct dialog *dialog)
 }
 
 /* What differs: a field of the event, or the whole event if only the run or only the recording has it. */
-static const char *what_departs(const struct divergence *divergence)
+static const char *divergence_label(const struct divergence *divergence)
 {
     return divergence->unrecorded ? "not in the recording"
            : divergence->got_seq  ? divergence->field
@@ -209,14 +209,14 @@ static const char *what_departs(const struct divergence *divergence)
 static void divergence_words(const struct dialog *dialog, size_t row, struct strbuf *out)
 {
     const struct divergence *divergence = divergences_at(dialog->view->divergences, row);
-    strbuf_addf(out, "%s %s %s %s %s", divergence->type, what_departs(divergence),
+    strbuf_addf(out, "%s %s %s %s %s", divergence->type, divergence_label(divergence),
                 divergence->call ? divergence->call : "", divergence->recorded, divergence->got);
 }
 
 static void divergence_paint(const struct dialog *dialog, size_t row, struct canvas *canvas, struct rect at)
 {
     const struct divergence *divergence = divergences_at(dialog->view->divergences, row);
-    const char *what = what_departs(divergence);
+    const char *what = divergence_label(divergence);
     int col = SEQ_COLS + TYPE_COLS;
     /* An event that was not recorded has no number in the recording, so show the number of the one before it. */
     canvas_printf(canvas, at, 0, 1, LOOK_DIM, "%5s %6lld", divergence->unrecorded ? "after" : "",

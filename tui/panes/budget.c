@@ -228,7 +228,7 @@ static void budget_note(struct pane *pane, const struct view *view, struct strbu
     struct budget_reading most = {.share = GAUGE_NEAR};
     if (!session_turn(view->session))
         return;
-    if (pane_sifted(pane)) {
+    if (pane_is_filtered(pane)) {
         pane_note(pane, view, out, NULL, NULL);
         return;
     }

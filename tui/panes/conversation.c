@@ -240,7 +240,7 @@ static void add_sources(struct wrapped *out, const struct event_citation_list *s
 }
 
 /* The final text is usually the last answer, which is right above: only the rest is shown. */
-static const char *beyond_answer(const struct view *view, const struct session_turn *turn, const char *text)
+static const char *final_text_rest(const struct view *view, const struct session_turn *turn, const char *text)
 {
     for (uint32_t step = turn->first_step + turn->step_count; step-- > turn->first_step;) {
         uint32_t seq = view->session->steps[step].responded_seq;
@@ -266,7 +266,7 @@ static void add_end(struct wrapped *out, const struct view *view, const struct s
     CLEANUP(strbuf) struct strbuf words = STRBUF_INIT, own = STRBUF_INIT;
     const char *status = end->status && *end->status ? end->status : "ended";
     strbuf_add(&own, end->text ? end->text : "", end->text ? length_without_sources(end->text, &sources) : 0);
-    const char *text = beyond_answer(view, turn, own.buf);
+    const char *text = final_text_rest(view, turn, own.buf);
     if (*text)
         add(out, LOOK_AGENT, text == own.buf ? "agent" : "", text, width);
     if (*text && sources.count)
@@ -428,30 +428,30 @@ static void conversation_rows(struct pane *pane, const struct view *view, struct
 /* The next shown item, or the previous one; false if there is none. The caller skips items without lines. */
 static bool next_item(const struct conversation_pane *conversation, const struct view *view, size_t *item)
 {
-    const struct row_filter *sift = &conversation->pane.sift;
-    size_t index = row_filter_index(sift, *item + 1);
-    if (sift->filtered ? index >= sift->matches.count : index >= conversation_count(view->session))
+    const struct row_filter *rows_filter = &conversation->pane.rows_filter;
+    size_t index = row_filter_index(rows_filter, *item + 1);
+    if (rows_filter->filtered ? index >= rows_filter->matches.count : index >= conversation_count(view->session))
         return false;
-    *item = row_filter_row(sift, index);
+    *item = row_filter_row(rows_filter, index);
     return *item < conversation_count(view->session);
 }
 
 static bool previous_item(const struct conversation_pane *conversation, size_t *item)
 {
-    const struct row_filter *sift = &conversation->pane.sift;
-    size_t index = row_filter_index(sift, *item);
+    const struct row_filter *rows_filter = &conversation->pane.rows_filter;
+    size_t index = row_filter_index(rows_filter, *item);
     if (!index)
         return false;
-    *item = row_filter_row(sift, index - 1);
+    *item = row_filter_row(rows_filter, index - 1);
     return true;
 }
 
 static bool is_shown(const struct conversation_pane *conversation, const struct view *view, size_t item)
 {
-    const struct row_filter *sift = &conversation->pane.sift;
-    size_t index = row_filter_index(sift, item);
+    const struct row_filter *rows_filter = &conversation->pane.rows_filter;
+    size_t index = row_filter_index(rows_filter, item);
     return item < conversation_count(view->session) &&
-           (!sift->filtered || (index < sift->matches.count && sift->matches.rows[index] == item));
+           (!rows_filter->filtered || (index < rows_filter->matches.count && rows_filter->matches.rows[index] == item));
 }
 
 /* ---- positions on the screen ---- */
@@ -605,12 +605,12 @@ static void conversation_note(struct pane *pane, const struct view *view, struct
     double limit = session->budget.limit[BUDGET_STEPS];
     if (!isnan(limit) && limit >= 0 && limit < 1e9)
         strbuf_addf(out, " of %.0f", limit);
-    if (pane->sift.filtered && !pane->sift.working) {
+    if (pane->rows_filter.filtered && !pane->rows_filter.working) {
         /* Items without text do not count for the reader, so no count is shown. */
         strbuf_reset(out);
-        text_plural(out, (int64_t)pane->sift.matches.count, "message", "messages");
+        text_plural(out, (int64_t)pane->rows_filter.matches.count, "message", "messages");
         filter_note(out, pane->filter_text, pane->ops->name, pane->width);
-    } else if (pane_sifted(pane)) {
+    } else if (pane_is_filtered(pane)) {
         strbuf_reset(out);
         pane_note(pane, view, out, "message", "messages");
     }

@@ -177,7 +177,7 @@ static void events_paint(struct pane *pane, const struct view *view, struct canv
 static void events_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
     pane_note(pane, view, out, NULL, NULL);
-    if (!pane_sifted(pane))
+    if (!pane_is_filtered(pane))
         strbuf_addstr(out, " · all");
     if (!pane->list.follow && view_row_count(view))
         strbuf_addstr(out, " · scrolled");

@@ -372,16 +372,16 @@ bool matches_work(struct matches *matches, size_t total, size_t budget, bool (*f
 #define PIECE       64 /* rows between two checks of the bytes read */
 #define PIECE_BYTES (4u << 20)
 
-void row_filter_init(struct row_filter *sift)
+void row_filter_init(struct row_filter *rows_filter)
 {
-    *sift = (struct row_filter){0};
+    *rows_filter = (struct row_filter){0};
 }
 
-void row_filter_release(struct row_filter *sift)
+void row_filter_release(struct row_filter *rows_filter)
 {
-    filter_release(&sift->filter);
-    filter_release(&sift->search.wanted);
-    matches_release(&sift->matches);
+    filter_release(&rows_filter->filter);
+    filter_release(&rows_filter->search.wanted);
+    matches_release(&rows_filter->matches);
 }
 
 /* ---- the filter ---- */
@@ -398,119 +398,119 @@ static bool row_fits(size_t row, void *data)
     return asked->rows->fits(asked->rows, asked->filter, row, &asked->bytes);
 }
 
-void row_filter_begin(struct row_filter *sift)
+void row_filter_begin(struct row_filter *rows_filter)
 {
-    sift->filtered = sift->filter.count > 0;
-    sift->working = false;
-    matches_reset(&sift->matches);
-    row_filter_search_stop(sift);
+    rows_filter->filtered = rows_filter->filter.count > 0;
+    rows_filter->working = false;
+    matches_reset(&rows_filter->matches);
+    row_filter_search_stop(rows_filter);
 }
 
-static void forget_matches(struct row_filter *sift, const struct row_filter_rows *rows)
+static void forget_matches(struct row_filter *rows_filter, const struct row_filter_rows *rows)
 {
-    if (sift->of != rows->of) {
-        matches_reset(&sift->matches);
-        row_filter_search_stop(sift);
-    } else if (sift->state != rows->state) {
-        matches_cut(&sift->matches, sift->settled < rows->settled ? sift->settled : rows->settled);
+    if (rows_filter->of != rows->of) {
+        matches_reset(&rows_filter->matches);
+        row_filter_search_stop(rows_filter);
+    } else if (rows_filter->state != rows->state) {
+        matches_cut(&rows_filter->matches, rows_filter->settled < rows->settled ? rows_filter->settled : rows->settled);
     }
-    matches_cut(&sift->matches, rows->total);
-    sift->of = rows->of;
-    sift->state = rows->state;
-    sift->settled = rows->settled;
+    matches_cut(&rows_filter->matches, rows->total);
+    rows_filter->of = rows->of;
+    rows_filter->state = rows->state;
+    rows_filter->settled = rows->settled;
 }
 
-bool row_filter_look(struct row_filter *sift, const struct row_filter_rows *rows, size_t most)
+bool row_filter_look(struct row_filter *rows_filter, const struct row_filter_rows *rows, size_t most)
 {
-    struct asked asked = {rows, &sift->filter, 0};
-    forget_matches(sift, rows);
-    sift->working = sift->filtered && sift->matches.scanned < rows->total;
+    struct asked asked = {rows, &rows_filter->filter, 0};
+    forget_matches(rows_filter, rows);
+    rows_filter->working = rows_filter->filtered && rows_filter->matches.scanned < rows->total;
     /* Pieces are also bounded in bytes, because rows may be long. */
-    while (sift->working && most && asked.bytes < PIECE_BYTES) {
+    while (rows_filter->working && most && asked.bytes < PIECE_BYTES) {
         size_t piece = most < PIECE ? most : PIECE;
-        sift->working = matches_work(&sift->matches, rows->total, piece, row_fits, &asked);
+        rows_filter->working = matches_work(&rows_filter->matches, rows->total, piece, row_fits, &asked);
         view_frame_end(rows->view); /* frees what these rows put into the cache */
         most -= piece;
     }
-    return sift->working;
+    return rows_filter->working;
 }
 
-size_t row_filter_count(const struct row_filter *sift, const struct row_filter_rows *rows)
+size_t row_filter_count(const struct row_filter *rows_filter, const struct row_filter_rows *rows)
 {
-    return sift->filtered ? sift->matches.count : rows->total;
+    return rows_filter->filtered ? rows_filter->matches.count : rows->total;
 }
 
-size_t row_filter_row(const struct row_filter *sift, size_t index)
+size_t row_filter_row(const struct row_filter *rows_filter, size_t index)
 {
-    return sift->filtered ? sift->matches.rows[index] : index;
+    return rows_filter->filtered ? rows_filter->matches.rows[index] : index;
 }
 
-size_t row_filter_index(const struct row_filter *sift, size_t row)
+size_t row_filter_index(const struct row_filter *rows_filter, size_t row)
 {
-    return sift->filtered ? matches_find(&sift->matches, row) : row;
+    return rows_filter->filtered ? matches_find(&rows_filter->matches, row) : row;
 }
 
 /* ---- searching ---- */
 
-void row_filter_search(struct row_filter *sift, const struct row_filter_rows *rows, const char *text, bool back,
+void row_filter_search(struct row_filter *rows_filter, const struct row_filter_rows *rows, const char *text, bool back,
                        size_t from)
 {
-    row_filter_look(sift, rows, 0);
-    filter_set_text(&sift->search.wanted, text);
-    sift->search.back = back;
-    sift->search.all = sift->search.left = row_filter_count(sift, rows);
-    sift->search.at = from < sift->search.all || back ? from : SIZE_MAX;
+    row_filter_look(rows_filter, rows, 0);
+    filter_set_text(&rows_filter->search.wanted, text);
+    rows_filter->search.back = back;
+    rows_filter->search.all = rows_filter->search.left = row_filter_count(rows_filter, rows);
+    rows_filter->search.at = from < rows_filter->search.all || back ? from : SIZE_MAX;
 }
 
-enum row_filter_found row_filter_search_on(struct row_filter *sift, const struct row_filter_rows *rows, size_t most,
-                                           size_t *index)
+enum row_filter_found row_filter_search_on(struct row_filter *rows_filter, const struct row_filter_rows *rows,
+                                           size_t most, size_t *index)
 {
     size_t bytes = 0;
-    row_filter_look(sift, rows, 0);
-    size_t count = row_filter_count(sift, rows);
-    for (; sift->search.wanted.count && sift->search.left && count; sift->search.left--, most--) {
-        size_t at = sift->search.at;
+    row_filter_look(rows_filter, rows, 0);
+    size_t count = row_filter_count(rows_filter, rows);
+    for (; rows_filter->search.wanted.count && rows_filter->search.left && count; rows_filter->search.left--, most--) {
+        size_t at = rows_filter->search.at;
         if (!most || bytes > PIECE_BYTES)
             return ROW_FILTER_LATER;
         /* Wraps around at the end, as everywhere. */
-        if (sift->search.back)
+        if (rows_filter->search.back)
             at = at && at <= count ? at - 1 : count - 1;
         else
             at = at + 1 < count ? at + 1 : 0;
-        sift->search.at = at;
+        rows_filter->search.at = at;
         view_frame_end(rows->view);
-        if (rows->fits(rows, &sift->search.wanted, row_filter_row(sift, at), &bytes)) {
-            row_filter_search_stop(sift);
+        if (rows->fits(rows, &rows_filter->search.wanted, row_filter_row(rows_filter, at), &bytes)) {
+            row_filter_search_stop(rows_filter);
             *index = at;
             return ROW_FILTER_FOUND;
         }
     }
-    row_filter_search_stop(sift);
+    row_filter_search_stop(rows_filter);
     return ROW_FILTER_NOT;
 }
 
-void row_filter_search_stop(struct row_filter *sift)
+void row_filter_search_stop(struct row_filter *rows_filter)
 {
-    filter_release(&sift->search.wanted);
+    filter_release(&rows_filter->search.wanted);
 }
 
-bool row_filter_searching(const struct row_filter *sift)
+bool row_filter_searching(const struct row_filter *rows_filter)
 {
-    return sift->search.wanted.count > 0;
+    return rows_filter->search.wanted.count > 0;
 }
 
 /* ---- in words ---- */
 
-void row_filter_note(struct strbuf *out, const struct row_filter *sift, const struct row_filter_rows *rows,
+void row_filter_note(struct strbuf *out, const struct row_filter *rows_filter, const struct row_filter_rows *rows,
                      const char *one, const char *many)
 {
     size_t total = rows->total;
-    if (sift->working) {
-        text_count(out, (int64_t)sift->matches.count);
-        strbuf_addf(out, " in %zu %% …", total ? sift->matches.scanned * 100 / total : 100);
+    if (rows_filter->working) {
+        text_count(out, (int64_t)rows_filter->matches.count);
+        strbuf_addf(out, " in %zu %% …", total ? rows_filter->matches.scanned * 100 / total : 100);
     } else {
-        if (sift->filtered) {
-            text_count(out, (int64_t)sift->matches.count);
+        if (rows_filter->filtered) {
+            text_count(out, (int64_t)rows_filter->matches.count);
             strbuf_addstr(out, " of ");
         }
         if (many)
@@ -518,6 +518,7 @@ void row_filter_note(struct strbuf *out, const struct row_filter *sift, const st
         else
             text_count(out, (int64_t)total);
     }
-    if (row_filter_searching(sift) && sift->search.all)
-        strbuf_addf(out, " · searching %zu %%", (sift->search.all - sift->search.left) * 100 / sift->search.all);
+    if (row_filter_searching(rows_filter) && rows_filter->search.all)
+        strbuf_addf(out, " · searching %zu %%",
+                    (rows_filter->search.all - rows_filter->search.left) * 100 / rows_filter->search.all);
 }

@@ -86,31 +86,31 @@ struct row_filter {
     } search;
 };
 
-void row_filter_init(struct row_filter *sift);
-void row_filter_release(struct row_filter *sift);
+void row_filter_init(struct row_filter *rows_filter);
+void row_filter_release(struct row_filter *rows_filter);
 
 /* Restarts with the current `filter`, into which the caller has parsed. */
-void row_filter_begin(struct row_filter *sift);
+void row_filter_begin(struct row_filter *rows_filter);
 /* Checks up to `most` more rows; true while there are more. With 0 it only drops outdated matches. */
-bool row_filter_look(struct row_filter *sift, const struct row_filter_rows *rows, size_t most);
+bool row_filter_look(struct row_filter *rows_filter, const struct row_filter_rows *rows, size_t most);
 
-size_t row_filter_count(const struct row_filter *sift, const struct row_filter_rows *rows);
-size_t row_filter_row(const struct row_filter *sift, size_t index);
+size_t row_filter_count(const struct row_filter *rows_filter, const struct row_filter_rows *rows);
+size_t row_filter_row(const struct row_filter *rows_filter, size_t index);
 /* The index of a row, or of the next shown row after it. */
-size_t row_filter_index(const struct row_filter *sift, size_t row);
+size_t row_filter_index(const struct row_filter *rows_filter, size_t row);
 
 enum row_filter_found { ROW_FILTER_NOT, ROW_FILTER_FOUND, ROW_FILTER_LATER };
 /* Starts a search for the next row with this text after (or before) the row with this index. It wraps around and checks
  * that row last. */
-void row_filter_search(struct row_filter *sift, const struct row_filter_rows *rows, const char *text, bool back,
+void row_filter_search(struct row_filter *rows_filter, const struct row_filter_rows *rows, const char *text, bool back,
                        size_t from);
 /* Continues the search: checks up to `most` rows. */
-enum row_filter_found row_filter_search_on(struct row_filter *sift, const struct row_filter_rows *rows, size_t most,
-                                           size_t *index);
-void row_filter_search_stop(struct row_filter *sift);
-bool row_filter_searching(const struct row_filter *sift);
+enum row_filter_found row_filter_search_on(struct row_filter *rows_filter, const struct row_filter_rows *rows,
+                                           size_t most, size_t *index);
+void row_filter_search_stop(struct row_filter *rows_filter);
+bool row_filter_searching(const struct row_filter *rows_filter);
 
 /* Adds "3 of 5 calls", "3 in 40 % …" while rows are left, and the progress of a search; nothing if neither applies.
  * `many` may be NULL. */
-void row_filter_note(struct strbuf *out, const struct row_filter *sift, const struct row_filter_rows *rows,
+void row_filter_note(struct strbuf *out, const struct row_filter *rows_filter, const struct row_filter_rows *rows,
                      const char *one, const char *many);

@@ -53,10 +53,10 @@ struct pane {
     const struct pane_ops *ops;
     const struct keymap *keymap;
     struct list list;
-    int height, width;      /* of the inside when last painted */
-    struct row_filter sift; /* filter and search state of its rows */
-    char *search_text;      /* its matches are marked; NULL: none */
-    char *filter_text;      /* NULL: none */
+    int height, width;             /* of the inside when last painted */
+    struct row_filter rows_filter; /* filter and search state of its rows */
+    char *search_text;             /* its matches are marked; NULL: none */
+    char *filter_text;             /* NULL: none */
 };
 
 /* In pane.c, the same for all panes. */
@@ -85,7 +85,7 @@ bool pane_list_action(struct pane *pane, enum action action, int height);
 /* Adds the frame's note on rows, filter and search: "3 of 5 calls · failed". `many` NULL: numbers only. */
 void pane_note(struct pane *pane, const struct view *view, struct strbuf *out, const char *one, const char *many);
 /* True if the frame has a note on a filter or a search. */
-bool pane_sifted(const struct pane *pane);
+bool pane_is_filtered(const struct pane *pane);
 /* Paints a text if no row matches the filter; false if the list is empty for another reason. */
 bool pane_paint_nothing(const struct pane *pane, struct canvas *canvas, struct rect in, const char *what);
 /* The limit under the cursor of the budget pane, and its name there. NULL, with `key` unchanged: none. */

@@ -70,7 +70,7 @@ static bool row_fits(const struct row_filter_rows *rows, const struct filter *fi
 static void tools_rows(struct pane *pane, const struct view *view, struct row_filter_rows *rows)
 {
     rows->total = view->session->call_count;
-    rows->settled = pane->sift.filtered ? call_rows_settled(view->session) : 0;
+    rows->settled = pane->rows_filter.filtered ? call_rows_settled(view->session) : 0;
     rows->fits = row_fits;
 }
 
@@ -433,10 +433,10 @@ static void add_engines(struct strbuf *out, const struct view *view, int width)
 static void tools_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
     const char *programs = view->program_engine;
-    if (view->sandbox && !pane_sifted(pane) && !programs) {
+    if (view->sandbox && !pane_is_filtered(pane) && !programs) {
         sandbox_view_line(out, view->sandbox, pane->width >= LINE_COLS);
         strbuf_addstr(out, " · ");
-    } else if (programs && !pane_sifted(pane)) {
+    } else if (programs && !pane_is_filtered(pane)) {
         add_engines(out, view, pane->width);
         strbuf_addstr(out, " · ");
     }

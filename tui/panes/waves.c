@@ -295,7 +295,7 @@ static void waves_rows(struct pane *pane, const struct view *view, struct row_fi
     struct waves_pane *waves = (struct waves_pane *)pane;
     wave_rows_update(&waves->rows, view->session);
     rows->total = wave_rows_count(&waves->rows);
-    rows->settled = pane->sift.filtered ? wave_rows_settled(&waves->rows, view->session) : 0;
+    rows->settled = pane->rows_filter.filtered ? wave_rows_settled(&waves->rows, view->session) : 0;
     rows->fits = row_fits;
 }
 
@@ -421,7 +421,7 @@ static void waves_paint(struct pane *pane, const struct view *view, struct canva
 static void waves_note(struct pane *pane, const struct view *view, struct strbuf *out)
 {
     const struct session_turn *turn = session_turn(view->session);
-    if (pane_sifted(pane)) {
+    if (pane_is_filtered(pane)) {
         pane_note(pane, view, out, "row", "rows");
         return;
     }

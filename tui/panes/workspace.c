@@ -57,7 +57,7 @@ static struct treeview *tree_of(struct workspace_pane *shown)
 static uint32_t node_of_row(const struct workspace_pane *shown, size_t row)
 {
     const struct treeview *tree = &shown->what.tree;
-    if (shown->pane.sift.filtered)
+    if (shown->pane.rows_filter.filtered)
         return row < tree->count ? (uint32_t)row : TREE_NONE;
     return row < tree->shown_count ? tree->shown[row] : TREE_NONE;
 }
@@ -82,7 +82,7 @@ static void workspace_rows(struct pane *pane, const struct view *view, struct ro
 {
     struct workspace_pane *shown = workspace_of(pane);
     workspacetree_update(&shown->what, view);
-    rows->total = pane->sift.filtered ? tree_of(shown)->count : tree_of(shown)->shown_count;
+    rows->total = pane->rows_filter.filtered ? tree_of(shown)->count : tree_of(shown)->shown_count;
     rows->settled = 0;
     rows->state = tree_of(shown)->generation;
     rows->fits = row_fits;
@@ -102,7 +102,8 @@ static uint32_t cursor_node(struct workspace_pane *shown, const struct view *vie
 static void select_node(struct workspace_pane *shown, uint32_t node)
 {
     struct pane *pane = &shown->pane;
-    size_t at = pane->sift.filtered ? row_filter_index(&pane->sift, node) : tree_row(tree_of(shown), node);
+    size_t at =
+        pane->rows_filter.filtered ? row_filter_index(&pane->rows_filter, node) : tree_row(tree_of(shown), node);
     size_t above = pane->list.cursor >= pane->list.top ? pane->list.cursor - pane->list.top : 0;
     pane->list.top = at > above ? at - above : 0; /* keep it in the same row of the screen */
     list_select(&pane->list, at, pane->height);
@@ -121,13 +122,13 @@ static size_t update(struct workspace_pane *shown, const struct view *view, int 
 {
     struct pane *pane = &shown->pane;
     size_t count = pane_update(pane, view, height);
-    bool changed = shown->generation != tree_of(shown)->generation || shown->filtered != pane->sift.filtered;
+    bool changed = shown->generation != tree_of(shown)->generation || shown->filtered != pane->rows_filter.filtered;
     uint32_t node = changed && shown->key ? tree_find(tree_of(shown), shown->key) : TREE_NONE;
-    if (node != TREE_NONE && !row_filter_searching(&pane->sift) && count)
+    if (node != TREE_NONE && !row_filter_searching(&pane->rows_filter) && count)
         select_node(shown, node);
     list_update(&pane->list, count, height);
     shown->generation = tree_of(shown)->generation;
-    shown->filtered = pane->sift.filtered;
+    shown->filtered = pane->rows_filter.filtered;
     remember_cursor(shown);
     return count;
 }
@@ -215,7 +216,7 @@ static void paint_node(struct workspace_pane *shown, const struct view *view, st
     CLEANUP(strbuf) struct strbuf size = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf note = STRBUF_INIT;
     CLEANUP(strbuf) struct strbuf path = STRBUF_INIT;
-    bool filtered = shown->pane.sift.filtered, gone = workspacetree_gone(&shown->what, view, index);
+    bool filtered = shown->pane.rows_filter.filtered, gone = workspacetree_gone(&shown->what, view, index);
     const char *text = node->label;
     if (filtered) { /* show the whole path, because the folders around it are not shown */
         workspacetree_path(&path, &shown->what, index);
@@ -279,7 +280,7 @@ static void workspace_note(struct pane *pane, const struct view *view, struct st
     uint32_t count = view->session->workspace_count;
     workspacetree_update(&workspace_of(pane)->what, view);
     const struct workspace_use *use = workspacetree_use(&workspace_of(pane)->what, view->session->newest_workspace);
-    if (pane_sifted(pane)) {
+    if (pane_is_filtered(pane)) {
         pane_note(pane, view, out, "row", "rows");
         return;
     }
@@ -374,7 +375,7 @@ static bool workspace_search(struct pane *pane, const struct view *view, const c
 {
     struct workspace_pane *shown = workspace_of(pane);
     struct treeview *tree = tree_of(shown);
-    if (pane->sift.filtered)
+    if (pane->rows_filter.filtered)
         return false; /* the caller searches the shown rows */
     uint32_t from = cursor_node(shown, view);
     for (uint32_t left = tree->count, at = from == TREE_NONE ? 0 : from; left; left--) {
