@@ -161,7 +161,8 @@ void words_denial(struct strbuf *out, const struct event_denied_info *denied)
     strbuf_addf(out, "%s%s", details && !alone ? ": " : "", details ? details : "");
 }
 
-void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout)
+/* "timed out after 45 s". `timeout` may be NULL. */
+static void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout)
 {
     strbuf_addf(out, "timed out after %.3g s%s", timeout ? timeout->deadline_s : 0,
                 !timeout || timeout->retryable ? "" : "; tool blocked for this turn");

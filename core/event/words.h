@@ -40,8 +40,6 @@ void words_output(struct strbuf *out, const struct json *output);
 void words_denial(struct strbuf *out, const struct event_denied_info *denied);
 /* "denied" if a person or a rule said no; "skipped" if the call was a duplicate, wrong, canceled, or over a limit. */
 bool words_skipped(const struct event_denied_info *denied);
-/* "timed out after 45 s". `timeout` may be NULL. */
-void words_timeout(struct strbuf *out, const struct event_timeout_info *timeout);
 /* Why a program stopped, from a result whose program_end is CALL_END_STOPPED. */
 void words_program_error(struct strbuf *out, const struct json *output);
 /* The outcome of a call for its row, on one line: why it failed, else what it returned. `output` is that of its

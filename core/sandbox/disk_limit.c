@@ -72,26 +72,16 @@ static enum walk_next count_denied(void *user, const char *path, int code)
     return WALK_CONTINUE;
 }
 
-static struct disk_count count_all(int root, bool relock)
+struct disk_count disk_count(int root)
 {
     static const struct walk_visitor visitor = {.entry = count_entry, .denied = count_denied};
-    struct walk_options options = {.max_depth = WALK_ANY_DEPTH, .unlock = true, .relock = relock};
+    struct walk_options options = {.max_depth = WALK_ANY_DEPTH, .unlock = true, .relock = true};
     struct disk_counting c = {0};
     struct err err = ERR_INIT;
     if (walk_tree(root, "", &options, &visitor, &c, &err))
         disk_counting_missed(&c, err.text, err.code);
     disk_counting_release(&c);
     return c.count;
-}
-
-struct disk_count disk_count(int root)
-{
-    return count_all(root, true);
-}
-
-struct disk_count disk_count_opening(int root)
-{
-    return count_all(root, false);
 }
 
 /* "20 MB", "1.5 GB" */

@@ -19,8 +19,6 @@ struct disk_count {
 };
 /* Counts while a program may run: puts back the modes of folders that the program closed. */
 struct disk_count disk_count(int root);
-/* The same, but leaves closed folders open. For use after the program has ended, and before staging. */
-struct disk_count disk_count_opening(int root);
 
 /* Counting as a part of a walk that has other users too. The walk opens closed folders and has WALK_ANY_DEPTH. */
 struct disk_counting {

@@ -113,7 +113,7 @@ static void scrub_reply(struct model_reply *reply)
 
 /* ---- failures ---- */
 
-void turn_retry(struct turn *turn)
+static void turn_retry(struct turn *turn)
 {
     turn->attempt++;
     send_request(turn);
@@ -237,7 +237,7 @@ static void bound_reply(struct model_reply *reply)
     *reply = (struct model_reply){.error = error, .retry_after_ms = -1, .cost_usd = NAN};
 }
 
-void turn_take_reply(struct turn *turn)
+static void turn_take_reply(struct turn *turn)
 {
     struct model_reply *reply = &turn->reply;
     struct gate_view view = {.gate = GATE_ANSWER};

@@ -237,8 +237,6 @@ void turn_soon(struct turn *turn, void (*run)(struct loop_task *task));
 void turn_ask_model(struct turn *turn, struct turn_call *held);
 void turn_reflect(struct turn *turn);
 void turn_stop_asking(struct turn *turn);
-void turn_take_reply(struct turn *turn);
-void turn_retry(struct turn *turn);
 
 /* calls.c */
 /* Runs the calls of the answer. Without calls the turn ends, or asks again if the model only paused. Continues from the

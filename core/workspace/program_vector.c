@@ -98,6 +98,41 @@ char **program_engine_argv(const struct program_vector *vector, bool again, stru
     return argv;
 }
 
+/* ---- the system call filter ---- */
+
+/* Containers have their own groups, and a scope is one. */
+static bool is_grouped(const struct program_vector *vector, const struct cgroup *group)
+{
+    if (vector->scope)
+        return true;
+    return vector->engine->program->cgroup ? cgroup_holds_memory(group) : sandbox_program_bounds_whole(vector->engine);
+}
+
+/* Creates the filter for the engine of the vector, for a program in that control group (NULL: none). Returns a
+ * descriptor to hand over; or 0 with the text in the vector, or 0 if the engine takes no filter. -1 and a sentence:
+ * the program must not start. Call program_filter_close after the engine has started. */
+static int program_filter_open(struct program_vector *vector, const struct cgroup *group, struct err *err)
+{
+    vector->filtered = vector->engine->program->filter != NULL;
+    if (!vector->filtered)
+        return 0;
+    bool ungrouped = !is_grouped(vector, group);
+    if (!sandbox_program_filter_in_env(vector->engine))
+        return syscall_filter_open(ungrouped, err);
+    vector->filter = syscall_filter_text(ungrouped, err);
+    return vector->filter ? 0 : -1;
+}
+
+static void program_filter_close(struct program_vector *vector, int fd)
+{
+    if (fd > 0)
+        close(fd);
+    free((char *)vector->filter);
+    vector->filter = NULL;
+}
+
+/* ---- starting ---- */
+
 struct process *program_engine_start(struct programs *programs, struct program_vector *vector,
                                      const struct cgroup *cgroup, bool again, const struct process_spec *base,
                                      const struct process_ops *ops, void *user, struct err *err)
@@ -175,34 +210,4 @@ struct cgroup *program_bounds_group(struct program_vector *vector)
     bool container = !vector->engine->program->cgroup && sandbox_program_bounds_whole(vector->engine);
     vector->watch_memory = !container && !cgroup_holds_memory(group);
     return group;
-}
-
-/* ---- the system call filter ---- */
-
-/* Containers have their own groups, and a scope is one. */
-static bool is_grouped(const struct program_vector *vector, const struct cgroup *group)
-{
-    if (vector->scope)
-        return true;
-    return vector->engine->program->cgroup ? cgroup_holds_memory(group) : sandbox_program_bounds_whole(vector->engine);
-}
-
-int program_filter_open(struct program_vector *vector, const struct cgroup *group, struct err *err)
-{
-    vector->filtered = vector->engine->program->filter != NULL;
-    if (!vector->filtered)
-        return 0;
-    bool ungrouped = !is_grouped(vector, group);
-    if (!sandbox_program_filter_in_env(vector->engine))
-        return syscall_filter_open(ungrouped, err);
-    vector->filter = syscall_filter_text(ungrouped, err);
-    return vector->filter ? 0 : -1;
-}
-
-void program_filter_close(struct program_vector *vector, int fd)
-{
-    if (fd > 0)
-        close(fd);
-    free((char *)vector->filter);
-    vector->filter = NULL;
 }

@@ -26,9 +26,3 @@ void program_bounds_fill(struct program_vector *vector, const struct program_spe
 /* The control group that applies them to all processes together; NULL: none. If it does not count memory,
  * keyturn-launch watches the memory. */
 struct cgroup *program_bounds_group(struct program_vector *vector);
-
-/* Creates the filter for the engine of the vector, for a program in that control group (NULL: none). Returns a
- * descriptor to hand over; or 0 with the text in the vector, or 0 if the engine takes no filter. -1 and a sentence:
- * the program must not start. Call program_filter_close after the engine has started. */
-int program_filter_open(struct program_vector *vector, const struct cgroup *group, struct err *err) CHECKED;
-void program_filter_close(struct program_vector *vector, int fd);
