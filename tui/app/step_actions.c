@@ -300,7 +300,7 @@ void ui_extend_budget(struct ui *ui, const struct view *view, enum action action
         pane_budget_selected(ui_pane(ui), view, &key);
     if (key < 0)
         key = (int)fullest(&view->session->budget);
-    struct intent intent = {.type = INTENT_EXTEND, .extend = {(enum budget_key)key, EXTEND_SHARE}};
+    struct intent intent = {.type = INTENT_EXTEND, .extend = {.key = (enum budget_key)key, .share = EXTEND_SHARE}};
     bool ended = !session_turn_running(view->session);
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     words_limit(&text, budget_key_name((enum budget_key)key), view->session->budget.limit[key]);
