@@ -51,6 +51,7 @@ struct process {
     void (*network)(void *user, int take_fd);
     struct process_limits limits;
     char **ask_argv, **stop_argv, **stop_env;
+    bool direct;
     char *name, *group, *why;
     struct process_end end;
     struct left_process left[PROCESS_LEFT_MAX];
@@ -273,8 +274,8 @@ static bool on_control_line(void *user, const char *text, size_t len)
  * is the engine, which takes some milliseconds to undo its namespaces. */
 static bool is_over(const struct process *process)
 {
-    return process->launcher == PROCESS_IN_ENGINE && !process->name && process->reported && !process->end.error &&
-           !process->end.survivors && process->child && !process->freed;
+    return process->launcher == PROCESS_IN_ENGINE && process->direct && !process->name && process->reported &&
+           !process->end.error && !process->end.survivors && process->child && !process->freed;
 }
 
 static void on_control(void *data, const char *bytes, size_t len)
@@ -345,6 +346,7 @@ static struct process *new_process(struct loop *loop, const struct process_spec 
                                 .ops = *ops,
                                 .user = user,
                                 .launcher = spec->launcher,
+                                .direct = spec->direct,
                                 .open = spec->open,
                                 .control = LINES_INIT(CONTROL_LINE_MAX),
                                 .network = spec->network,

@@ -58,6 +58,8 @@ struct process_spec {
     const char *cwd;         /* NULL: ours; required for PROCESS_LAUNCHED */
     enum process_open open;
     enum process_launcher launcher;
+    bool direct;       /* PROCESS_IN_ENGINE: the program writes into our pipes itself. A container passes its output on,
+                          and some of it may come after the end that keyturn-launch reports */
     const char *input; /* first bytes of its stdin */
     size_t input_len;
     bool keep_input;      /* stdin stays open after `input`. Without both: /dev/null */

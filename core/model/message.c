@@ -166,10 +166,12 @@ void message_list_free_id(struct message_list *list, const char *id)
         return;
     CLEANUP(free) char *old = *call;
     *call = unused_id(list, old);
+    message_changed(&list->items[at]);
     for (size_t i = at + 1; i < list->count && list->items[i].role == ROLE_TOOL; i++)
         if (list->items[i].call_id && strcmp(list->items[i].call_id, old) == 0) {
             free(list->items[i].call_id);
             list->items[i].call_id = xstrdup(*call);
+            message_changed(&list->items[i]);
             return;
         }
 }
@@ -287,8 +289,10 @@ void message_list_read_with(struct message_list *list, const struct event_messag
         const struct event_message *item = &events->items[i];
         int role = role_from_name(item->role);
         if (role < 0) {
-            if (history && item->role && strcmp(item->role, role_earlier) == 0)
+            if (history && item->role && strcmp(item->role, role_earlier) == 0) {
                 message_list_add_copies(list, history);
+                history = NULL; /* once: a forged recording must not multiply it */
+            }
             continue;
         }
         struct message *message = message_list_add(list, (enum role)role, item->text);

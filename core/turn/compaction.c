@@ -304,8 +304,9 @@ static bool is_digested(const struct message *message, const struct digest *dige
 static size_t add_earlier_lines(struct strbuf *out, const char *lines)
 {
     size_t gone = 0;
-    if (sscanf(lines, lines_gone, &gone) == 1)
-        lines = strchr(lines, '\n') + 1;
+    const char *end = strchr(lines, '\n');
+    if (end && sscanf(lines, lines_gone, &gone) == 1)
+        lines = end + 1;
     strbuf_addstr(out, lines);
     return gone;
 }

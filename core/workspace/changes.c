@@ -45,8 +45,9 @@ void changes_free(struct changes *changes)
 
 /* ---- reports ---- */
 
-/* Reads what was reported. A report about `name` among the runs, or the end of the watch `gone`, is our own doing. */
-static void read_reports(struct changes *changes, const char *name, int gone)
+/* Reads what was reported. One report `own` about `name` among the runs, and the end of the watch `gone`, are our own
+ * doing. A second one is not: a program removed the folder and made another. */
+static void read_reports(struct changes *changes, const char *name, uint32_t own, int gone)
 {
     union {
         struct inotify_event first;
@@ -56,9 +57,11 @@ static void read_reports(struct changes *changes, const char *name, int gone)
         for (ssize_t at = 0; at < len;) {
             const struct inotify_event *event = (const struct inotify_event *)(const void *)(buf.bytes + at);
             bool ours = name && event->len && event->wd == changes->runs && (event->mask & IN_ISDIR) &&
-                        (event->mask & (IN_CREATE | IN_DELETE)) && strcmp(event->name, name) == 0;
+                        (event->mask & own) && strcmp(event->name, name) == 0;
             bool ended = gone >= 0 && event->wd == gone && (event->mask & IN_IGNORED);
             changes->changed |= !ours && !ended;
+            own = ours ? 0 : own;
+            gone = ended ? -1 : gone;
             at += (ssize_t)sizeof(*event) + event->len;
         }
 }
@@ -66,7 +69,7 @@ static void read_reports(struct changes *changes, const char *name, int gone)
 bool changes_none(struct changes *changes)
 {
     pthread_mutex_lock(&changes->mutex);
-    read_reports(changes, NULL, -1);
+    read_reports(changes, NULL, 0, -1);
     bool none = changes->sure && !changes->refused && !changes->changed;
     pthread_mutex_unlock(&changes->mutex);
     return none;
@@ -127,7 +130,7 @@ void changes_begin(struct changes *changes, int root)
         changes->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         changes->refused = changes->fd < 0 || !is_local(root);
     }
-    read_reports(changes, NULL, -1);
+    read_reports(changes, NULL, 0, -1);
     changes->sure = changes->changed = false;
     changes->runs = -1;
     changes->folders = 0;
@@ -156,7 +159,7 @@ void changes_end(struct changes *changes, bool sure)
 int changes_made(struct changes *changes, const char *name, int folder)
 {
     pthread_mutex_lock(&changes->mutex);
-    read_reports(changes, name, -1);
+    read_reports(changes, name, IN_CREATE, -1);
     int number = changes->sure ? watch(changes, folder) : -1;
     pthread_mutex_unlock(&changes->mutex);
     return number;
@@ -165,7 +168,7 @@ int changes_made(struct changes *changes, const char *name, int folder)
 void changes_removed(struct changes *changes, const char *name, int number)
 {
     pthread_mutex_lock(&changes->mutex);
-    read_reports(changes, name, number);
+    read_reports(changes, name, IN_DELETE, number);
     changes->folders -= number >= 0 && changes->folders > 0;
     pthread_mutex_unlock(&changes->mutex);
 }

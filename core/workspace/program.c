@@ -197,13 +197,14 @@ struct program *program_run(struct programs *programs, struct workspace *ws, con
     }
     if (program->vector.network)
         program->network = program_network_new(programs, spec->call, &program->vector, &own);
+    workspace_program_begins(ws); /* before it can write: a walk that ends meanwhile must know of it */
     if ((program->vector.network && !program->network) || (!order_program(program) && launch_cold(program, &own))) {
+        workspace_program_ended(ws, true);
         span_end(&program->span, -1, &own, err);
         leave_running(program);
         release_program(program);
         return NULL;
     }
-    workspace_program_begins(ws);
     program->begun = true;
     program->disk = disk_watch_new(programs->loop, ws, disk_full, disk_counted, program);
     return program;
@@ -300,7 +301,7 @@ static void explain_end(struct program *program, const struct process_end *end)
 /* A sandbox that stood ready may have died just before its order came. */
 static bool died_before(const struct program *program, const struct process_end *end)
 {
-    return program->ordered && end->engine_failed;
+    return program->ordered && end->engine_failed && !cgroup_ran_out(program->cgroup);
 }
 
 /* Engine output before the second try is not the program's output. */

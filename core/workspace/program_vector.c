@@ -157,6 +157,7 @@ struct process *program_engine_start(struct programs *programs, struct program_v
     spec.env = (const char *const *)env;
     spec.open = vector->tty ? PROCESS_PTY : PROCESS_PIPE;
     spec.launcher = control ? PROCESS_IN_ENGINE : PROCESS_IN_ENGINE_DEAF;
+    spec.direct = sandbox_program_can_wait(engine);
     spec.calm_after = PROGRAM_CALM_AFTER;
     spec.join = cgroup_join(cgroup);
     spec.hand_over = handed;

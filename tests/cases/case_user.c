@@ -5,6 +5,7 @@
 #include "case.h"
 #include "support/answers.h"
 #include "support/turn_check.h"
+#include "turn/turn.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,13 +282,19 @@ void case_do_walk(struct case_run *run, struct words *words)
     }
 }
 
-/* Closes the session here, as a program would, and continues it from its journal. */
+static struct turn *killed[16]; /* turns that ran when their session was left: found by the leak checker */
+static size_t killed_count;
+
+/* Closes the session here, as a program would, and continues it from its journal. A turn that runs is left as by a
+ * kill: engine_free does not free it. */
 void case_do_resume(struct case_run *run, struct words *words)
 {
     struct err err = ERR_INIT;
     case_check_count(run, words, 0, 0);
     if (!run->in_file)
         case_fail(run, "there is no journal file: `set journal file` makes one");
+    if (run->rig.engine->turn && killed_count < COUNT_OF(killed))
+        killed[killed_count++] = run->rig.engine->turn;
     engine_free(steal(&run->rig.engine));
     CLEANUP(free) char *path = scratch_path(&run->rig.scratch, "s.jsonl");
     struct journal_reader *reader = journal_open(path, &err);

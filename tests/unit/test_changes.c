@@ -251,6 +251,21 @@ CHANGES_TEST(a_false_folder_of_a_run_is_noticed)
     assert_true(is_noticed());
 }
 
+/* The false folder is empty again at the end, but a link in it led to a file of the workspace. */
+CHANGES_TEST(a_folder_of_a_run_that_was_made_twice_is_noticed)
+{
+    put("work/file", "x");
+    look();
+    int watch = make_run("run_7");
+    rmdir("runs/run_7");
+    mkdir("runs/run_7", 0700);
+    assert_int_equal(link("work/file", "runs/run_7/link"), 0);
+    put("runs/run_7/link", "xxxx");
+    unlink("runs/run_7/link");
+    remove_run("run_7", watch);
+    assert_true(is_noticed());
+}
+
 /* Reports that were lost are a report. */
 CHANGES_TEST(too_many_changes_are_a_change)
 {
