@@ -227,6 +227,7 @@ static void session_ended(const struct fold *fold)
 static void session_resumed(const struct fold *fold)
 {
     fold->session->ended_seq = 0;
+    fold->session->turn_left = true;
 }
 
 static void session_named(const struct fold *fold)
@@ -585,6 +586,7 @@ void session_apply(struct session *session, const struct event *event)
         session->ended_seq = 0;
     if (session->ended_seq && type != EVENT_LATE_SUPPRESSED) /* a thread may return even after the end */
         fold_fault(&fold, "the session has ended");
+    session->turn_left &= event->turn == 0; /* the turn continues, or another begins */
     session->event_count++;
     session->counts[type]++;
     if (folds[type]) {
@@ -636,8 +638,14 @@ const struct session_turn *session_turn(const struct session *session)
     return newest_turn(session);
 }
 
+bool session_turn_left(const struct session *session)
+{
+    const struct session_turn *turn = newest_turn(session);
+    return turn && !turn->finished_seq && session->turn_left;
+}
+
 bool session_turn_running(const struct session *session)
 {
     const struct session_turn *turn = newest_turn(session);
-    return turn && !turn->finished_seq;
+    return turn && !turn->finished_seq && !session->turn_left;
 }

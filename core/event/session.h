@@ -214,6 +214,7 @@ struct session {
     struct session_workspace *workspaces;
     uint32_t program_count, piece_count, workspace_count;
     uint32_t program_room, piece_room, workspace_room;
+    bool turn_left;            /* resumed, and nothing has happened since: the newest turn is cut off, not running */
     uint32_t left_programs;    /* number of programs that existed when the session last ended */
     uint32_t newest_workspace; /* index of the one with the newest state, SESSION_NONE */
 
@@ -262,6 +263,9 @@ uint32_t session_program_of_call(const struct session *session, uint32_t call);
 bool session_program_running(const struct session *session, uint32_t row);
 const struct session_turn *session_turn(const struct session *session); /* the newest, NULL before the first */
 bool session_turn_running(const struct session *session);
+/* True if a process was killed in the newest turn, and the session was resumed since: the turn waits to be continued.
+ */
+bool session_turn_left(const struct session *session);
 
 static inline void session_cleanup(struct session *session)
 {

@@ -98,7 +98,7 @@ TEST(listed_session_appears_once)
                                   .status = (char *)"done",
                                   .model = (char *)"",
                                   .created_us = 1,
-                                  .updated_us = 1,
+                                  .updated_us = INT64_C(4000000000000000), /* after the journal */
                                   .turns = 1,
                                   .writes = 3,
                                   .undone = 1};
@@ -113,6 +113,36 @@ TEST(listed_session_appears_once)
     assert_string_equal(list.items[0].state, "done");
     assert_string_equal(list.items[0].writes, "3 writes, 1 undone");
     open_list_release(&list);
+}
+
+/* A session that was resumed and killed has a newer journal than the list says. */
+TEST(a_listed_session_that_continued_is_read_again)
+{
+    struct err err = ERR_INIT;
+    struct session_rows rows;
+    CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
+    CLEANUP(free) char *db = file_xdg_path(FILE_DATA, "keyturn.db");
+    struct store *store = store_open(db, &err);
+    struct store_session entry = {.id = (char *)"one",
+                                  .path = path,
+                                  .workspace = (char *)"/old",
+                                  .title = (char *)"given name",
+                                  .status = (char *)"done",
+                                  .model = (char *)"",
+                                  .updated_us = 1,
+                                  .turns = 1,
+                                  .writes = 3};
+    assert_non_null(store);
+    assert_int_equal(store_session_put(store, &entry, &err), 0);
+    store_close(store);
+    scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
+    sessions_load(&rows, 10);
+    assert_int_equal(rows.count, 1);
+    assert_string_equal(rows.items[0].status, "cut off");
+    assert_int_equal(rows.items[0].writes, 0);
+    assert_string_equal(rows.items[0].title, "given name");
+    assert_true(rows.items[0].when_us > 1);
+    sessions_release(&rows);
 }
 
 /* It sets nothing, and everything in it is right once the // at the beginning of lines is taken away. */

@@ -63,16 +63,23 @@ static void take_counts(struct session_row *row, const struct journal_summary *s
     row->denied = summary->all ? summary->denied : -1;
 }
 
+static void replace(char **text, char *take_text)
+{
+    free(*text);
+    *text = take_text;
+}
+
 static bool read_journal(struct session_row *row)
 {
     CLEANUP(journal_summary) struct journal_summary summary;
     if (journal_summary_read(&summary, row->path, NULL))
         return false;
     row->running = journal_held(row->path);
-    row->workspace = steal(&summary.workspace);
-    row->title = steal(*summary.name ? &summary.name : &summary.prompt);
-    row->model = steal(&summary.model);
-    row->status = copy(state_of(&summary, row->running));
+    replace(&row->workspace, steal(&summary.workspace));
+    if (*summary.name || !row->title || !*row->title) /* the name may stand in the part that was not read */
+        replace(&row->title, steal(*summary.name ? &summary.name : &summary.prompt));
+    replace(&row->model, steal(&summary.model));
+    replace(&row->status, copy(state_of(&summary, row->running)));
     row->turns = summary.turns;
     take_counts(row, &summary);
     return true;
@@ -107,6 +114,17 @@ static void know(struct hash_map *known, const struct store_session *session)
     hash_map_put(known, name, 1);
 }
 
+/* The list is written when a session ends. One that was resumed since, and still runs or was killed, has a newer
+ * journal. */
+static bool is_out_of_date(const struct session_row *row, int64_t *changed_us)
+{
+    struct stat st;
+    if (stat(row->path, &st))
+        return false;
+    *changed_us = st.st_mtim.tv_sec * (int64_t)1000000 + st.st_mtim.tv_nsec / 1000;
+    return *changed_us > row->when_us;
+}
+
 static void load_store(struct session_rows *rows, size_t most, struct hash_map *known)
 {
     CLEANUP(free) char *path = file_xdg_path(FILE_DATA, "keyturn.db");
@@ -137,7 +155,12 @@ static void load_store(struct session_rows *rows, size_t most, struct hash_map *
                 .approved = list[i].approved,
                 .denied = list[i].denied,
             };
-            describe(&rows->items[rows->count - 1]);
+            struct session_row *row = &rows->items[rows->count - 1];
+            int64_t changed_us;
+            if (is_out_of_date(row, &changed_us) && read_journal(row))
+                row->when_us = changed_us;
+            else
+                describe(row);
         }
         store_sessions_free(list, count);
     }

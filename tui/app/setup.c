@@ -476,7 +476,7 @@ static int set_gates(struct setup *setup, const struct setup_plan *plan)
 int setup_open(struct setup *setup, const struct setup_plan *plan)
 {
     struct err err = ERR_INIT;
-    *setup = (struct setup){.keep = plan->keep};
+    *setup = (struct setup){.keep = plan->keep, .foreign = plan->session != NULL};
     CLEANUP(free) char *log = file_xdg_path(FILE_STATE, "log");
     if (log_open(log, LOG_INFO, &err)) {
         /* Without a log file the run continues; keyturn doctor reports the problem. */
@@ -513,6 +513,7 @@ int setup_open(struct setup *setup, const struct setup_plan *plan)
     struct journal *journal = open_journal(setup, plan);
     if (!journal)
         return STATUS_USAGE;
+    setup->foreign = false;
     setup->engine = plan->resume ? engine_resume(&setup->engine_config, journal, plan->resume, plan->sinks, &err)
                                  : engine_new(&setup->engine_config, journal, plan->sinks, &err);
     if (!setup->engine)
@@ -585,7 +586,7 @@ void setup_close(struct setup *setup)
     rules_free(h->rules);
     artifact_store_close(h->artifacts);
     checkpoints_close(h->checkpoints);
-    if (setup->checkpoints)
+    if (setup->checkpoints && !setup->foreign)
         rmdir(setup->checkpoints); /* removes the folder only if it is empty: most sessions write nothing */
     store_close(h->store);
     journal_reader_free(setup->script);

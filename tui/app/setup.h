@@ -59,6 +59,7 @@ struct setup {
     char *project;     /* project_root of the workspace */
     char *journal;     /* journal file; NULL: none */
     char *checkpoints; /* folder of the checkpoints */
+    bool foreign;      /* a session to resume whose journal is not locked yet: its folder may be in use */
     int64_t created_us;
     bool keep;
     bool store_failed;

@@ -78,7 +78,7 @@ static void notice_gate(struct ui *ui, const struct view *view)
  * for a pane must not become text. The footer shows how to continue. */
 static void notice_prompt(struct ui *ui, const struct view *view)
 {
-    if (ui->prompted)
+    if (ui->prompted || session_turn_left(view->session)) /* the user may want to continue the turn instead */
         return;
     ui->prompted = session_turn_running(view->session) || ui_waits_for_prompt(view);
     if (ui_waits_for_prompt(view) && ui->line == LINE_NONE && !ui->dialog)
