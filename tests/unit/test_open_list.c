@@ -120,10 +120,10 @@ TEST(a_listed_session_that_continued_is_read_again)
 {
     struct err err = ERR_INIT;
     struct session_rows rows;
-    CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/one.jsonl");
+    CLEANUP(free) char *path = scratch_path(&scratch, "data/keyturn/sessions/two.jsonl");
     CLEANUP(free) char *db = file_xdg_path(FILE_DATA, "keyturn.db");
     struct store *store = store_open(db, &err);
-    struct store_session entry = {.id = (char *)"one",
+    struct store_session entry = {.id = (char *)"two",
                                   .path = path,
                                   .workspace = (char *)"/old",
                                   .title = (char *)"given name",
@@ -135,8 +135,9 @@ TEST(a_listed_session_that_continued_is_read_again)
     assert_non_null(store);
     assert_int_equal(store_session_put(store, &entry, &err), 0);
     store_close(store);
-    scratch_write(&scratch, "data/keyturn/sessions/one.jsonl", JOURNAL);
+    scratch_write(&scratch, "data/keyturn/sessions/two.jsonl", JOURNAL);
     sessions_load(&rows, 10);
+    sessions_keep_named(&rows, "two");
     assert_int_equal(rows.count, 1);
     assert_string_equal(rows.items[0].status, "cut off");
     assert_int_equal(rows.items[0].writes, 0);
