@@ -41,6 +41,7 @@
 /* Real time in any loop: a fake clock does not speed up other processes. */
 #define STREAM_GRACE_MS 250
 #define GENTLE_MS       5000 /* for a child that ends with its control connection */
+#define PATIENT_MS      15000 /* for one on another machine: the first job of a Slurm node takes several seconds to end */
 #define DRAIN_MAX       ((size_t)1 << 20)
 /* A child that prints more than any receiver keeps is read with pauses. Each flooding stream lengthens the pause, so
  * that all of them together cost us no more than one. */
@@ -68,7 +69,7 @@ struct child {
     int writes;  /* queued for stdin */
     bool input_open;
     bool tty;
-    bool gentle;       /* the child ends with its control connection */
+    unsigned grace_ms; /* how long child_free waits before it kills */
     bool input_ending; /* close stdin after the queued writes */
     bool paused;
     bool exited;
@@ -504,7 +505,7 @@ static int open_control(struct child *child, struct child_ends *ends)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
     ends->fd[CHILD_CONTROL_FD] = pair[1];
-    child->gentle = true;
+    child->grace_ms = GENTLE_MS;
     return open_stream(child, &child->control, pair[0]);
 }
 
@@ -628,7 +629,7 @@ struct child *child_start(struct loop *loop, const struct process_spec *spec, co
     child->loop = loop;
     child->ops = *ops;
     child->data = data;
-    child->gentle = spec->gentle;
+    child->grace_ms = spec->gentle ? PATIENT_MS : 0;
     child->out.read_limit.after = child->err.read_limit.after = spec->calm_after;
     uv_timer_init(loop_uv(loop), &child->grace);
     own_handle(child, &child->grace);
@@ -774,7 +775,7 @@ static void child_leave(struct child *child, unsigned limit_ms)
 void child_free(struct child *child)
 {
     if (child && !child->freed)
-        child_leave(child, child->gentle ? GENTLE_MS : 0);
+        child_leave(child, child->grace_ms);
 }
 
 int child_run_aside(struct loop *loop, const char *const *argv, const char *const *env, unsigned limit_ms)
