@@ -35,14 +35,14 @@ const char *event_type_doc(enum event_type type)
     return (unsigned)type < EVENT_TYPE_COUNT ? types[type].doc : NULL;
 }
 
-enum event_verdict event_verdict(const char *decision, const char *by)
+enum event_decided_as event_decided_as(const char *decision, const char *by)
 {
     static const char *const approving[] = {"approved", "partial", "edited"};
     for (size_t i = 0; decision && i < COUNT_OF(approving); i++)
         if (strcmp(decision, approving[i]) == 0)
-            return VERDICT_APPROVED;
+            return DECIDED_APPROVED;
     bool canceled = by && strcmp(by, "cancel") == 0;
-    return decision && *decision && !canceled ? VERDICT_DENIED : VERDICT_NONE;
+    return decision && *decision && !canceled ? DECIDED_DENIED : DECIDED_NOTHING;
 }
 
 enum event_type event_type_from_name(const char *name, size_t len)

@@ -143,8 +143,8 @@ int event_decode_short(struct event *event, struct arena *arena, const char *lin
 const struct json *event_raw_json(const struct event *event, const char *name, struct arena *arena);
 
 /* What was decided about a write, for counts. A turn that was canceled decided nothing. */
-enum event_verdict { VERDICT_NONE, VERDICT_APPROVED, VERDICT_DENIED };
-enum event_verdict event_verdict(const char *decision, const char *by);
+enum event_decided_as { DECIDED_NOTHING, DECIDED_APPROVED, DECIDED_DENIED };
+enum event_decided_as event_decided_as(const char *decision, const char *by);
 
 /* Parses JSON text inside an event: arguments, a tool's output, script data. NULL for NULL and for invalid text. */
 const struct json *event_leaf(struct arena *arena, const char *text);

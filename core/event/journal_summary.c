@@ -51,7 +51,7 @@ static void take(struct look *look, const struct event *event)
 {
     struct journal_summary *summary = look->summary;
     bool again;
-    enum event_verdict verdict;
+    enum event_decided_as decided;
     if (event->turn > summary->turns)
         summary->turns = event->turn;
     switch (event->type) {
@@ -77,9 +77,9 @@ static void take(struct look *look, const struct event *event)
         summary->under_way = summary->waits = true;
         break;
     case EVENT_WRITE_DECIDED:
-        verdict = event_verdict(event->write_decided.decision, event->write_decided.by);
-        summary->approved += verdict == VERDICT_APPROVED;
-        summary->denied += verdict == VERDICT_DENIED;
+        decided = event_decided_as(event->write_decided.decision, event->write_decided.by);
+        summary->approved += decided == DECIDED_APPROVED;
+        summary->denied += decided == DECIDED_DENIED;
         summary->waits = false;
         break;
     case EVENT_TOOL_FINISHED:

@@ -99,7 +99,7 @@ static void next_ask(struct session *session)
 
 static bool allows(const struct session *session, const struct session_question *ask)
 {
-    return event_verdict(session_name(session, ask->decision), ask->by) == VERDICT_APPROVED;
+    return event_decided_as(session_name(session, ask->decision), ask->by) == DECIDED_APPROVED;
 }
 
 uint32_t fold_unfinished_calls(const struct session *session, const struct session_turn *turn)

@@ -293,7 +293,7 @@ int vector_push_program(struct vector *vector, const char *program, const struct
         vector_push(vector, xstrdup(words[i]));
     push_shown(vector, "--show", found);
     for (size_t i = 0; i < count; i++)
-        push_shown(vector, shown[i].lent ? "--lend" : "--show", shown[i].path);
+        push_shown(vector, shown[i].bind_mounts ? "--lend" : "--show", shown[i].path);
     vector_push(vector, xstrdup("--"));
     vector_push(vector, steal(&found));
     return 0;

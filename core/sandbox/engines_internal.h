@@ -29,7 +29,7 @@ void vector_cleanup(struct vector *vector);
 /* A path of this machine that a vector binds. */
 struct engine_shown {
     const char *path; /* NULL: none */
-    bool lent;        /* read-only */
+    bool bind_mounts; /* read-only */
 };
 /* Adds the first word of a template. If root starts the engine as the sandbox's user, first adds keyturn-launch,
  * which becomes that user and makes the paths in `shown` visible. */

@@ -22,7 +22,7 @@ void sandbox_program_free(struct sandbox_program *program)
         return;
     argv_free(program->argv);
     argv_free(program->visible);
-    argv_free(program->lent);
+    argv_free(program->bind_mounts);
     argv_free(program->cpu);
     argv_free(program->variable);
     argv_free(program->tty);
@@ -164,10 +164,10 @@ static int push_visible(struct vector *vector, const struct program_vector *from
 
 static int push_lent(struct vector *vector, const struct program_vector *from, struct filling filling, struct err *err)
 {
-    for (size_t i = 0; i < from->lent_count; i++) {
-        filling.path = from->lent[i].path;
-        filling.place = from->lent[i].place;
-        if (vector_push_all(vector, from->engine->program->lent, &filling, err))
+    for (size_t i = 0; i < from->bind_mount_count; i++) {
+        filling.path = from->bind_mounts[i].path;
+        filling.place = from->bind_mounts[i].place;
+        if (vector_push_all(vector, from->engine->program->bind_mounts, &filling, err))
             return -1;
     }
     return 0;
@@ -235,7 +235,7 @@ static void fill_sizes(struct filling *filling, unsigned memory_mb)
 static int push_program(struct vector *vector, const char *program, const struct program_vector *from,
                         const struct filling *filling, struct err *err)
 {
-    size_t count = 0, room = from->lent_count + 2;
+    size_t count = 0, room = from->bind_mount_count + 2;
     for (const char *const *at = from->visible; at && *at; at++)
         room++;
     struct engine_shown *shown = xcalloc(room, sizeof(*shown));
@@ -243,8 +243,8 @@ static int push_program(struct vector *vector, const char *program, const struct
     shown[count++] = (struct engine_shown){from->workspace, false};
     for (const char *const *at = from->visible; at && *at; at++)
         shown[count++] = (struct engine_shown){*at, true};
-    for (size_t i = 0; i < from->lent_count; i++)
-        shown[count++] = (struct engine_shown){from->lent[i].path, true};
+    for (size_t i = 0; i < from->bind_mount_count; i++)
+        shown[count++] = (struct engine_shown){from->bind_mounts[i].path, true};
     int failed = vector_push_program(vector, program, filling, shown, count, err);
     free(shown);
     return failed;

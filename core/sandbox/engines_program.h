@@ -31,11 +31,11 @@ struct sandbox_engine;
 
 struct sandbox_program {
     char **argv;
-    char **visible;  /* for each folder in "{visible...}", by {path} */
-    char **lent;     /* for each folder in "{lent...}" that the workspace shows read-only, by {path} and {place} */
-    char **cpu;      /* for "{cpu...}", by {cpus}, if the processor is limited */
-    char **variable; /* for each variable in "{variables...}", by {variable}; NULL: the environment is enough */
-    char **tty;      /* for "{tty...}" */
+    char **visible;     /* for each folder in "{visible...}", by {path} */
+    char **bind_mounts; /* for each folder in "{lent...}" that the workspace shows read-only, by {path} and {place} */
+    char **cpu;         /* for "{cpu...}", by {cpus}, if the processor is limited */
+    char **variable;    /* for each variable in "{variables...}", by {variable}; NULL: the environment is enough */
+    char **tty;         /* for "{tty...}" */
     char **
         filter; /* for "{filter...}": how the engine takes the system call filter, which it gets as PROCESS_HANDED_FD */
     char **etc; /* for "{etc...}": how the engine takes the files of engines_etc, from PROCESS_HANDED_FD + 1 on */
@@ -66,8 +66,8 @@ struct program_vector {
     const char *const *visible; /* other folders of this machine that the program may read, NULL-terminated; or NULL */
     const char *const *argv;    /* the program and its arguments */
     const char *const *env;     /* its variables, "NAME=value" */
-    const struct bind_mount *lent;
-    size_t lent_count;
+    const struct bind_mount *bind_mounts;
+    size_t bind_mount_count;
     unsigned memory_mb, pids, cpu_percent, cpu_s,
         files_mb;             /* cpu_s: of each process; the others for all processes together where possible */
     const char *network_door; /* where keyturn-launch passes that port over if the engine has no `control` */

@@ -198,7 +198,7 @@ static int take_program(struct engines_reader *reading, const struct doc *value)
                  {"user_root", &program->user_root},
                  {"ask", &program->ask},
                  {"stop", &program->stop},
-                 {"lent", &program->lent},
+                 {"lent", &program->bind_mounts},
                  {"cpu", &program->cpu},
                  {"etc", &program->etc},
                  {"filter", &program->filter}};

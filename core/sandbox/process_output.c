@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct session_line {
+struct printed_line {
     char *text;
     size_t len;
 };
@@ -17,14 +17,14 @@ void output_lines_init(struct output_lines *lines, size_t max)
     strbuf_init(&lines->partial);
 }
 
-static struct session_line *line_at(const struct output_lines *lines, size_t index)
+static struct printed_line *line_at(const struct output_lines *lines, size_t index)
 {
     return &lines->items[(lines->first + index) & (lines->room - 1)];
 }
 
 static void drop_oldest(struct output_lines *lines)
 {
-    struct session_line *line = line_at(lines, 0);
+    struct printed_line *line = line_at(lines, 0);
     lines->bytes -= line->len;
     free(line->text);
     lines->first = (lines->first + 1) & (lines->room - 1);
@@ -45,7 +45,7 @@ void output_lines_release(struct output_lines *lines)
 static void make_room(struct output_lines *lines)
 {
     size_t room = lines->room ? lines->room * 2 : 16;
-    struct session_line *items = xcalloc(room, sizeof(*items));
+    struct printed_line *items = xcalloc(room, sizeof(*items));
     for (size_t i = 0; i < lines->count; i++)
         items[i] = *line_at(lines, i);
     free(lines->items);
@@ -60,7 +60,7 @@ static void end_line(struct output_lines *lines)
     if (lines->count == lines->room)
         make_room(lines);
     *line_at(lines, lines->count++) =
-        (struct session_line){xmemdup0(lines->partial.buf, lines->partial.len), lines->partial.len};
+        (struct printed_line){xmemdup0(lines->partial.buf, lines->partial.len), lines->partial.len};
     lines->bytes += lines->partial.len;
     strbuf_reset(&lines->partial);
 }
@@ -113,7 +113,7 @@ static void add_window(const struct output_lines *lines, struct line_range windo
 {
     size_t began = out->len;
     for (size_t i = window.offset; i < window.next; i++) {
-        const struct session_line *line = line_at(lines, i - lines->base);
+        const struct printed_line *line = line_at(lines, i - lines->base);
         if (i > window.offset)
             strbuf_addch(out, '\n');
         strbuf_add(out, line->text, line->len);
@@ -144,7 +144,7 @@ struct line_range output_lines_take(struct output_lines *lines, size_t limit, st
 {
     struct line_range window = window_of(lines, lines->cursor, limit);
     for (size_t i = window.offset; i < window.next; i++) {
-        const struct session_line *line = line_at(lines, i - lines->base);
+        const struct printed_line *line = line_at(lines, i - lines->base);
         strbuf_add(out, line->text, line->len);
         strbuf_addch(out, '\n');
     }

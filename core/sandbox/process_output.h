@@ -15,10 +15,10 @@
 #define OUTPUT_LINES_BYTES    ((size_t)32 << 20) /* of all lines; the oldest are dropped, however few remain */
 #define OUTPUT_LINE_BYTES_MAX ((size_t)1 << 20)  /* a longer line is split */
 
-struct session_line;
+struct printed_line;
 
 struct output_lines {
-    struct session_line *items; /* a ring */
+    struct printed_line *items; /* a ring */
     size_t first, count, room, max, bytes;
     size_t base;   /* number of the oldest retained line */
     size_t cursor; /* number of the first line not polled yet */

@@ -185,7 +185,7 @@ static struct workspace *make(void *user, const char *id, struct err *err)
                                         .other_user = engine && sandbox_program_is_other_user(engine),
                                         /* If root lends files, a container could not read those that only root may
                                          * read. */
-                                        .lends = engine && engine->program && engine->program->lent &&
+                                        .lends = engine && engine->program && engine->program->bind_mounts &&
                                                  (engine->as_user || !sandbox_program_is_other_user(engine)),
                                         .local = engine && engine->program && engine->program->cgroup,
                                         .ops = runtime->ops};

@@ -24,7 +24,7 @@
 struct exec_entry {
     struct exec *exec;
     struct exec_entry *next;
-    struct running_program *session;
+    struct running_program *running;
     char *id;
     struct rate_limit printed; /* becomes program.output */
     struct call *waiting;      /* a call that waits for output or for the end */
@@ -126,7 +126,7 @@ static void drop_entry(struct exec_entry *entry)
     *at = entry->next;
     if (entry->waiting)
         entry->waiting->entry = NULL;
-    running_program_free(entry->session);
+    running_program_free(entry->running);
     if (!entry->ended_us)
         record_end(entry, NULL);
     free(entry->id);
@@ -240,10 +240,10 @@ static void on_seen(void *user, struct output_seen *seen)
     struct exec_entry *entry = call->entry;
     struct json_writer w = json_begin(&call->result);
     json_open(&w, NULL, '{');
-    json_add_str(&w, "status", seen->exited ? status_of(running_program_end(entry->session)) : "running");
+    json_add_str(&w, "status", seen->exited ? status_of(running_program_end(entry->running)) : "running");
     add_output(&w, call->exec, &seen->output, seen->output.len);
     if (seen->exited) {
-        const struct process_end *end = running_program_end(entry->session);
+        const struct process_end *end = running_program_end(entry->running);
         add_end(&w, end, end->left);
     } else {
         json_add_str(&w, "session_id", entry->id);
@@ -260,9 +260,9 @@ static void on_seen(void *user, struct output_seen *seen)
 
 static void look_now(struct call *call)
 {
-    struct output_seen seen = {.exited = running_program_exited(call->entry->session)};
+    struct output_seen seen = {.exited = running_program_exited(call->entry->running)};
     strbuf_init(&seen.output);
-    seen.window = running_program_poll(call->entry->session, seen.exited ? 0 : OUTPUT_POLL_LINES, &seen.output);
+    seen.window = running_program_poll(call->entry->running, seen.exited ? 0 : OUTPUT_POLL_LINES, &seen.output);
     on_seen(call, &seen);
     strbuf_release(&seen.output);
 }
@@ -272,7 +272,7 @@ static void look_later(struct call *call, struct exec_entry *entry, int64_t yiel
     call->entry = entry;
     entry->waiting = call;
     if (yield_ms > 0)
-        running_program_wait(entry->session, yield_ms, OUTPUT_POLL_LINES, on_seen, call);
+        running_program_wait(entry->running, yield_ms, OUTPUT_POLL_LINES, on_seen, call);
     else
         look_now(call);
 }
@@ -293,7 +293,7 @@ static void on_exec_ended(void *user)
     struct exec_entry *entry = user;
     struct exec *exec = entry->exec;
     entry->ended_us = loop_now_us(exec->loop);
-    record_end(entry, running_program_end(entry->session));
+    record_end(entry, running_program_end(entry->running));
     struct call *call = entry->waiting;
     if (call && call->kills) {
         entry->waiting = NULL;
@@ -330,14 +330,14 @@ static int start_session(struct exec *exec, struct workspace *ws, const struct e
     struct program_spec own = *spec;
     own.prints = (struct program_prints){.record = {&entry->printed, &entry->printed}};
     entry->exec = exec;
-    entry->session = running_program_start(exec->options.programs, ws, &own, on_exec_ended, entry, err);
-    if (!entry->session) {
+    entry->running = running_program_start(exec->options.programs, ws, &own, on_exec_ended, entry, err);
+    if (!entry->running) {
         free(entry);
         return -1;
     }
     entry->next = exec->entries;
     exec->entries = entry;
-    entry->id = xstrdup(running_program_id(entry->session));
+    entry->id = xstrdup(running_program_id(entry->running));
     rate_limit_init(&entry->printed, exec->loop, EXEC_RECORDED_MAX, emitter_of(exec),
                     &(struct event){.type = EVENT_PROGRAM_OUTPUT, .program_output = {.program = entry->id}});
     emit(emitter_of(exec), &(struct event){.type = EVENT_PROGRAM_STARTED,
@@ -402,14 +402,14 @@ int exec_write_within(struct exec *exec, const struct json *args, int64_t most_m
         yield = json_get(args, "yieldMs");
     bool submits = json_bool(newline, false), ends = json_bool(json_get(args, "eof"), false);
     bool types = *chars || submits || ends;
-    if (!entry || (types && running_program_ready(entry->session, err) < 0))
+    if (!entry || (types && running_program_ready(entry->running, err) < 0))
         return -1;
     if (types && record_input(entry, chars, submits, ends, err))
         return -1;
-    if (running_program_write(entry->session, chars, strlen(chars), submits, err))
+    if (running_program_write(entry->running, chars, strlen(chars), submits, err))
         return -1;
     if (ends)
-        running_program_end_input(entry->session);
+        running_program_end_input(entry->running);
     int64_t yield_ms = json_int(yield, EXEC_WRITE_YIELD_MS);
     if (yield_ms < 0)
         yield_ms = EXEC_WRITE_YIELD_MS;
@@ -423,7 +423,7 @@ int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void 
     if (!entry)
         return -1;
     struct call *call = new_call(exec, done, user);
-    if (running_program_exited(entry->session)) {
+    if (running_program_exited(entry->running)) {
         answer_killed(call, entry->id, "exited");
         drop_entry(entry);
         return 0;
@@ -431,7 +431,7 @@ int exec_kill(struct exec *exec, const struct json *args, exec_done *done, void 
     call->kills = true;
     call->entry = entry;
     entry->waiting = call;
-    running_program_kill(entry->session, PROGRAM_GRACE_MS);
+    running_program_kill(entry->running, PROGRAM_GRACE_MS);
     return 0;
 }
 
@@ -443,7 +443,7 @@ void exec_cancel(struct exec *exec, void *user)
             continue;
         program_free(call->program);
         if (call->entry)
-            running_program_wait_end(call->entry->session);
+            running_program_wait_end(call->entry->running);
         free_call(call);
     }
 }
@@ -466,32 +466,32 @@ static int control_ready(struct program_control *control, const char *program, s
     if (!entry)
         return -1;
     rate_limit_flush(&entry->printed, false);
-    if (running_program_closed(entry->session))
+    if (running_program_closed(entry->running))
         return err_set(err, "the program's input has ended");
-    return running_program_ready(entry->session, err);
+    return running_program_ready(entry->running, err);
 }
 
 static void control_write(struct program_control *control, const char *program, const char *text, size_t len)
 {
     struct exec_entry *entry = running_entry(control, program, NULL);
     bool end = len && text[len - 1] == *PROGRAM_INPUT_END;
-    if (!entry || running_program_write(entry->session, text, len - end, false, NULL))
+    if (!entry || running_program_write(entry->running, text, len - end, false, NULL))
         return; /* the session ended meanwhile: program.ended reports it */
     if (end)
-        running_program_end_input(entry->session);
+        running_program_end_input(entry->running);
 }
 
 static bool control_hides(struct program_control *control, const char *program)
 {
     struct exec_entry *entry = running_entry(control, program, NULL);
-    return entry && running_program_hides_input(entry->session);
+    return entry && running_program_hides_input(entry->running);
 }
 
 static void control_resize(struct program_control *control, const char *program, int rows, int cols)
 {
     struct exec_entry *entry = running_entry(control, program, NULL);
     if (entry)
-        running_program_resize(entry->session, rows, cols);
+        running_program_resize(entry->running, rows, cols);
 }
 
 static int control_kill(struct program_control *control, const char *program, struct err *err)
@@ -500,7 +500,7 @@ static int control_kill(struct program_control *control, const char *program, st
     if (!entry)
         return -1;
     entry->by_key = true;
-    running_program_kill(entry->session, PROGRAM_GRACE_MS);
+    running_program_kill(entry->running, PROGRAM_GRACE_MS);
     return 0;
 }
 

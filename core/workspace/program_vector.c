@@ -59,7 +59,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
     if (vector->network)
         vector->env =
             (const char *const *)program_network_variables(&programs->network, (char **)(uintptr_t)vector->env);
-    vector->lent = workspace_bind_mounts(ws, &vector->lent_count);
+    vector->bind_mounts = workspace_bind_mounts(ws, &vector->bind_mount_count);
     program_bounds_fill(vector, spec, &programs->limits);
     if (ws->policy.max_disk_bytes > 0)
         vector->files_mb = (unsigned)((ws->policy.max_disk_bytes + (1 << 20) - 1) >> 20);
@@ -67,7 +67,7 @@ void program_vector_fill(struct program_vector *vector, struct programs *program
 
 void program_vector_release(struct program_vector *vector)
 {
-    bind_mounts_free((struct bind_mount *)(uintptr_t)vector->lent, vector->lent_count);
+    bind_mounts_free((struct bind_mount *)(uintptr_t)vector->bind_mounts, vector->bind_mount_count);
     free((char *)vector->workspace);
     free((char *)vector->cwd);
     free((char *)vector->name);

@@ -74,7 +74,7 @@ struct workspace_capabilities programs_capabilities(const struct programs *progr
 {
     return (struct workspace_capabilities){.isolation = programs->engine->unsafe ? "" : programs->engine->name,
                                            .network_allowed = programs->network.count || programs->engine->unsafe,
-                                           .read_only_mount = programs->engine->program->lent != NULL,
+                                           .read_only_mount = programs->engine->program->bind_mounts != NULL,
                                            .whole_limits = sandbox_program_bounds_whole(programs->engine),
                                            .streaming = true,
                                            .clean_env = true};

@@ -132,7 +132,7 @@ static void start(struct ready_sandbox *ready)
     argv_free((char **)(uintptr_t)ready->vector.env);
     ready->vector.env = NULL; /* they come with the order */
     ready->cgroup = program_bounds_group(&ready->vector);
-    if (!ready->vector.lent_count && !ready->vector.scope)
+    if (!ready->vector.bind_mount_count && !ready->vector.scope)
         ready->argv = program_engine_argv(&ready->vector, programs->again, &err);
     if (ready->argv)
         ready->process =
@@ -175,7 +175,7 @@ static bool fits(const struct ready_sandbox *ready, const struct workspace *ws, 
 {
     const struct program_vector *own = &ready->vector;
     struct program_vector wanted = *vector;
-    if (!ready->process || ready->ws != ws || vector->lent_count || vector->tty ||
+    if (!ready->process || ready->ws != ws || vector->bind_mount_count || vector->tty ||
         own->memory_mb != vector->memory_mb || own->pids != vector->pids || own->cpu_percent != vector->cpu_percent)
         return false;
     wanted.waits = true;

@@ -456,11 +456,11 @@ static int check_target(struct workspace *ws, const char *to, struct err *err)
     if (is_below(to, LAYOUT_METADATA) || strcmp(to, ".") == 0)
         return err_set(err, "cannot stage to %.300s: it is reserved for the metadata of the workspace", to);
     size_t count;
-    struct bind_mount *lent = workspace_bind_mounts(ws, &count);
+    struct bind_mount *bind_mounts = workspace_bind_mounts(ws, &count);
     bool hidden = false;
     for (size_t i = 0; i < count; i++)
-        hidden |= is_below(to, lent[i].place) || is_below(lent[i].place, to);
-    bind_mounts_free(lent, count);
+        hidden |= is_below(to, bind_mounts[i].place) || is_below(bind_mounts[i].place, to);
+    bind_mounts_free(bind_mounts, count);
     return hidden ? err_set(err, "cannot stage to %.300s: it is a read-only skill folder", to) : 0;
 }
 

@@ -200,7 +200,7 @@ void workspace_free(struct workspace *ws)
     look_release(ws, ws->last);
     changes_free(ws->changes);
     beneath_close(ws->root);
-    bind_mounts_free(ws->lent, ws->lent_count);
+    bind_mounts_free(ws->bind_mounts, ws->bind_mount_count);
     pthread_mutex_destroy(&ws->looking);
     pthread_mutex_destroy(&ws->mutex);
     free(ws->id);
@@ -292,50 +292,50 @@ bool workspace_bind(struct workspace *ws, const char *path, const char *place)
         return false;
     pthread_mutex_lock(&ws->mutex);
     size_t at = 0;
-    while (at < ws->lent_count && strcmp(ws->lent[at].place, place) != 0)
+    while (at < ws->bind_mount_count && strcmp(ws->bind_mounts[at].place, place) != 0)
         at++;
-    if (at == ws->lent_count) {
-        GROW(ws->lent, ws->lent_count, ws->lent_room);
-        ws->lent[ws->lent_count++] = (struct bind_mount){.place = xstrdup(place)};
+    if (at == ws->bind_mount_count) {
+        GROW(ws->bind_mounts, ws->bind_mount_count, ws->lent_room);
+        ws->bind_mounts[ws->bind_mount_count++] = (struct bind_mount){.place = xstrdup(place)};
     }
-    free(ws->lent[at].path);
-    ws->lent[at].path = steal(&real);
+    free(ws->bind_mounts[at].path);
+    ws->bind_mounts[at].path = steal(&real);
     pthread_mutex_unlock(&ws->mutex);
     return true;
 }
 
 /* A program may have replaced the folder. A mount needs a real folder, reached through no link. The host folder
  * itself must not have been replaced either. */
-static bool is_there(const struct workspace *ws, const struct bind_mount *lent)
+static bool is_there(const struct workspace *ws, const struct bind_mount *bind_mounts)
 {
     struct stat st;
-    CLEANUP(free) char *still = realpath(lent->path, NULL);
-    CLEANUP(fd) int fd = beneath_openat(ws->root, lent->place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
+    CLEANUP(free) char *still = realpath(bind_mounts->path, NULL);
+    CLEANUP(fd) int fd = beneath_openat(ws->root, bind_mounts->place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, NULL);
     CLEANUP(free) char *real = fd < 0 ? NULL : inside_real(ws->root, fd, "");
-    return real && strcmp(real, lent->place) == 0 && still && strcmp(still, lent->path) == 0 &&
-           stat(lent->path, &st) == 0 && S_ISDIR(st.st_mode);
+    return real && strcmp(real, bind_mounts->place) == 0 && still && strcmp(still, bind_mounts->path) == 0 &&
+           stat(bind_mounts->path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 struct bind_mount *workspace_bind_mounts(struct workspace *ws, size_t *count)
 {
     pthread_mutex_lock(&ws->mutex);
-    struct bind_mount *lent = xcalloc(ws->lent_count + 1, sizeof(*lent));
+    struct bind_mount *bind_mounts = xcalloc(ws->bind_mount_count + 1, sizeof(*bind_mounts));
     *count = 0;
-    for (size_t i = 0; i < ws->lent_count; i++)
-        if (is_there(ws, &ws->lent[i]))
-            lent[(*count)++] =
-                (struct bind_mount){.path = xstrdup(ws->lent[i].path), .place = xstrdup(ws->lent[i].place)};
+    for (size_t i = 0; i < ws->bind_mount_count; i++)
+        if (is_there(ws, &ws->bind_mounts[i]))
+            bind_mounts[(*count)++] = (struct bind_mount){.path = xstrdup(ws->bind_mounts[i].path),
+                                                          .place = xstrdup(ws->bind_mounts[i].place)};
     pthread_mutex_unlock(&ws->mutex);
-    return lent;
+    return bind_mounts;
 }
 
-void bind_mounts_free(struct bind_mount *lent, size_t count)
+void bind_mounts_free(struct bind_mount *bind_mounts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        free(lent[i].path);
-        free(lent[i].place);
+        free(bind_mounts[i].path);
+        free(bind_mounts[i].place);
     }
-    free(lent);
+    free(bind_mounts);
 }
 
 /* ---- workspaces by name ---- */

@@ -68,8 +68,8 @@ struct workspace {
     /* Bind mounts (below). */
     bool lends;
     pthread_mutex_t mutex; /* guards this and what follows */
-    struct bind_mount *lent;
-    size_t lent_count, lent_room;
+    struct bind_mount *bind_mounts;
+    size_t bind_mount_count, lent_room;
     /* Looks (look.h). */
     pthread_mutex_t looking; /* held while one is made; taken before `mutex` */
     struct changes *changes; /* NULL: the kernel does not report changes */
@@ -155,7 +155,7 @@ bool workspace_bind(struct workspace *ws, const char *path, const char *place);
 /* The bind mounts for a program that starts now: those that still exist and have a folder to mount on. The caller
  * frees them. */
 struct bind_mount *workspace_bind_mounts(struct workspace *ws, size_t *count);
-void bind_mounts_free(struct bind_mount *lent, size_t count);
+void bind_mounts_free(struct bind_mount *bind_mounts, size_t count);
 
 /* ---- workspaces by name ---- */
 

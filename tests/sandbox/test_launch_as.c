@@ -163,13 +163,13 @@ TEST(only_bound_paths_are_visible)
 TEST(bound_folders_are_read_only)
 {
     SKIP_UNLESS_ROOT();
-    CLEANUP(free) char *lent = in_shut("lent"), *work = in_shut("lent/work");
+    CLEANUP(free) char *bind_mounts = in_shut("lent"), *work = in_shut("lent/work");
     const char *command = "cat $SHUT/lent/file; (echo x > $SHUT/lent/file) 2>/dev/null || echo kept; "
                           "(echo x > $SHUT/lent/work/made) 2>/dev/null && echo made";
-    CLEANUP(free) char *alone = run((const char *const[]){"--lend", lent, NULL}, command);
+    CLEANUP(free) char *alone = run((const char *const[]){"--lend", bind_mounts, NULL}, command);
     assert_string_equal(alone, "lentkept\n");
     /* Mounts inside it stay visible. */
-    CLEANUP(free) char *both = run((const char *const[]){"--show", work, "--lend", lent, NULL}, command);
+    CLEANUP(free) char *both = run((const char *const[]){"--show", work, "--lend", bind_mounts, NULL}, command);
     assert_string_equal(both, "lentkept\nmade\n");
 }
 

@@ -84,8 +84,8 @@ TEST_WITH(bwrap_arguments_for_programs_are_complete, begin, end)
     expect(&v, " --size 67108864 --tmpfs /dev/shm --size 268435456 --tmpfs /tmp ", true);
     v.memory_mb = 64;
     expect(&v, " --ro-bind-try /data /data ", true);
-    v.lent = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
-    v.lent_count = 1;
+    v.bind_mounts = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.bind_mount_count = 1;
     expect(&v, " --bind /ws /workspace --ro-bind /s/one /workspace/skills/one ", true);
     expect(&v, " --watch-memory ", false);
     v.watch_memory = true;
@@ -112,8 +112,8 @@ TEST_WITH(container_arguments_for_programs_are_complete, begin, end)
     expect(&v, " -t ", false);
     expect(&v, " --cpus ", false);
     v.cpu_percent = 150;
-    v.lent = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
-    v.lent_count = 1;
+    v.bind_mounts = &(struct bind_mount){.path = (char[]){"/s/one"}, .place = (char[]){"skills/one"}};
+    v.bind_mount_count = 1;
     expect(&v, " --cpus 1.50 --memory ", true);
     expect(&v, " --volume /ws:/workspace --volume /s/one:/workspace/skills/one:ro ", true);
     v.image = BOX_IMAGE ":tag";

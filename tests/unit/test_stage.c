@@ -171,11 +171,11 @@ TEST_WITH(directories_are_copied, setup, teardown)
     assert_true(mounted);
     expect_text("work/m/doc", "d");
     assert_non_null(strstr(workspace_test_op(&t)->attrs, "\"mount_used\":true"));
-    struct bind_mount *lent = workspace_bind_mounts(t.ws, &count);
+    struct bind_mount *bind_mounts = workspace_bind_mounts(t.ws, &count);
     assert_int_equal(count, 1);
-    assert_string_equal(lent[0].path, host);
-    assert_string_equal(lent[0].place, "work/m");
-    bind_mounts_free(lent, count);
+    assert_string_equal(bind_mounts[0].path, host);
+    assert_string_equal(bind_mounts[0].place, "work/m");
+    bind_mounts_free(bind_mounts, count);
     /* Never over a file that a program put there, nor through a link. */
     CLEANUP(free) char *moved = xasprintf("%s/moved", t.ws->path), *work = xasprintf("%s/work", t.ws->path);
     assert_int_equal(rename(work, moved) | symlink("moved", work), 0);

@@ -525,9 +525,9 @@ static void count_decisions(const struct session *session, struct store_session 
 {
     for (uint32_t i = 0; i < session->ask_count; i++) {
         const struct session_question *ask = &session->asks[i];
-        enum event_verdict verdict = event_verdict(session_name(session, ask->decision), ask->by);
-        entry->approved += verdict == VERDICT_APPROVED;
-        entry->denied += verdict == VERDICT_DENIED;
+        enum event_decided_as decided = event_decided_as(session_name(session, ask->decision), ask->by);
+        entry->approved += decided == DECIDED_APPROVED;
+        entry->denied += decided == DECIDED_DENIED;
     }
 }
 

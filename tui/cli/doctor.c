@@ -342,9 +342,9 @@ static void try_sandbox(struct doctor *doctor, const struct sandbox_choice *sand
     struct self_test test;
     self_test_start(&test, loop, scratch, &sandbox->spec, true, on_tried, loop);
     loop_run(loop);
-    bool works = test.verdict == SELF_TEST_WORKS;
+    bool works = test.result == SELF_TEST_WORKS;
     tell(doctor, works ? FINDING_OK : FINDING_WARN, "sandbox", "%s: %s%s", sandbox->spec.engine->name, test.text.buf,
-         test.verdict == SELF_TEST_FAILED ? " (scripts cannot run; keyturn engines tests the others)" : "");
+         test.result == SELF_TEST_FAILED ? " (scripts cannot run; keyturn engines tests the others)" : "");
     self_test_end(&test);
     loop_free(loop);
     scratch_dirs_close(scratch);

@@ -53,14 +53,14 @@ static void show_text(struct engines *engines, const struct self_test *test)
     size_t begin = out->len;
     static const char *const words[] = {
         [SELF_TEST_WORKS] = "ok", [SELF_TEST_FAILED] = "no", [SELF_TEST_UNTRIED] = "-", [SELF_TEST_WEAK] = "warn"};
-    strbuf_addf(out, "%-5s%s", words[test->verdict], test->engine->name);
+    strbuf_addf(out, "%-5s%s", words[test->result], test->engine->name);
     text_pad(out, begin, 5 + engines->width + 2);
     size_t indent = 5 + engines->width + 2;
     CLEANUP(strbuf) struct strbuf text = STRBUF_INIT;
     strbuf_add(&text, test->text.buf, test->text.len);
-    if (test->engine->program && test->verdict != SELF_TEST_FAILED)
+    if (test->engine->program && test->result != SELF_TEST_FAILED)
         strbuf_addf(&text, "; programs: %s", limits_of(test));
-    if (sandbox_user() && !test->engine->remote && test->verdict != SELF_TEST_FAILED)
+    if (sandbox_user() && !test->engine->remote && test->result != SELF_TEST_FAILED)
         strbuf_addf(&text, "; runs as uid %u", uid_of(test));
     text_wrap(out, text.buf, text.len, indent, plain_style_for(STDOUT_FILENO).width);
 }
@@ -74,7 +74,7 @@ static void show_json(struct engines *engines, const struct self_test *test)
     CLEANUP(doc) struct doc *doc = doc_new();
     doc_add_text(doc, "engine", test->engine->name);
     doc_add_text(doc, "about", test->engine->about);
-    doc_add_text(doc, "verdict", words[test->verdict]);
+    doc_add_text(doc, "verdict", words[test->result]);
     doc_add_text(doc, "text", test->text.buf);
     if (test->engine->program)
         doc_add_text(doc, "program_limits", limits_of(test));
@@ -123,7 +123,7 @@ static int try_all(struct engines *engines, const struct sandbox_choice *sandbox
     loop_run(engines->loop);
     int status = STATUS_FAILED;
     for (size_t i = 0; i < engines->count; i++) {
-        if (engines->tests[i].verdict == SELF_TEST_WORKS && (named || !engines->tests[i].engine->unsafe))
+        if (engines->tests[i].result == SELF_TEST_WORKS && (named || !engines->tests[i].engine->unsafe))
             status = STATUS_DONE;
         self_test_end(&engines->tests[i]);
     }

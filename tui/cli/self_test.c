@@ -85,10 +85,10 @@ static void end_box(struct self_test *test)
     test->room = NULL;
 }
 
-static void finish_test(struct self_test *test, enum self_test_result verdict)
+static void finish_test(struct self_test *test, enum self_test_result result)
 {
     end_box(test);
-    test->verdict = verdict;
+    test->result = result;
     test->over = true;
     loop_post(test->loop, &test->telling, report_tried);
 }
@@ -150,9 +150,9 @@ static void inner_done(struct self_test *test, const struct script_result *resul
         strbuf_addf(&test->text, "; NOT refused: %s", open.buf);
     tell_layers(test);
     tell_complaints(test);
-    test->verdict = open.len || !held.len ? SELF_TEST_WEAK : SELF_TEST_WORKS;
+    test->result = open.len || !held.len ? SELF_TEST_WEAK : SELF_TEST_WORKS;
     if (!sandbox_engine_uses(test->engine, "pids")) {
-        finish_test(test, test->verdict);
+        finish_test(test, test->result);
         return;
     }
     end_box(test);
@@ -175,7 +175,7 @@ static void outer_done(struct self_test *test, const struct script_result *resul
                     processes ? "memory"
                     : memory  ? "processes"
                               : "memory and processes");
-    finish_test(test, test->verdict == SELF_TEST_WORKS && processes && memory ? SELF_TEST_WORKS : SELF_TEST_WEAK);
+    finish_test(test, test->result == SELF_TEST_WORKS && processes && memory ? SELF_TEST_WORKS : SELF_TEST_WEAK);
 }
 
 static void on_self_test_script_done(void *user, struct script_result *result)
@@ -213,7 +213,7 @@ static void on_box_gone(void *user, struct box *box, const char *why)
         return; /* the end of the run reports it */
     if (test->outer) {
         strbuf_addf(&test->text, "; cannot test its own limits: %s", why);
-        finish_test(test, test->verdict);
+        finish_test(test, test->result);
         return;
     }
     strbuf_addf(&test->text, box_is_missing(box) ? "not installed (%s)" : "%s", why);

@@ -18,7 +18,7 @@ enum self_test_result {
 
 struct self_test {
     const struct sandbox_engine *engine;
-    enum self_test_result verdict;
+    enum self_test_result result;
     bool over;
     struct strbuf text; /* the result on one line, for the user */
     char *layers;       /* JSON; set once a sandbox was ready */
